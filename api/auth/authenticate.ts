@@ -75,7 +75,7 @@ function idsOf({ params, state }: ApiContext): PathIds {
 }
 
 /** The session of a cookie's token, if the request comes from the client that the session belongs to. */
-export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | undefined> {
+export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
@@ -83,7 +83,7 @@ export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string)
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;
   const token = readCookie(ctx, 'session');
-  const session = token === null ? undefined : await sessionOf(deps, ctx, token);
+  const session = token === null ? null : await sessionOf(deps, ctx, token);
   if (!session) return null;
   if (Date.now() - session.seen_at.getTime() > NOTED_MS) await recordSessionUse(db, session.id);
   return {

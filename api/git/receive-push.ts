@@ -32,7 +32,7 @@ export interface Push {
   folderId: string;
   actor: string;
   /** Who pushes, for the audit log. */
-  audited: Pick<AuditEntry, 'workspaceId' | 'actor' | 'userId' | 'credential' | 'credentialId' | 'requestId'>;
+  audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
   /** Throws if the pusher may not read values of protected environments. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
@@ -203,7 +203,7 @@ async function deployBranch(
       const service = await getService(trx, queued.serviceId);
       if (!service) throw new AppError('not_found');
       const path = `/services/${service.id}/deploys`;
-      const target = { operation: 'deployment.create', path, targetId: queued.id, targetName: service.name };
+      const target = { operation: 'deployment.create', path, target_id: queued.id, target_name: service.name };
       if (!queued.joined) await insertAuditEntry(trx, { ...push.audited, ...target });
       return { ...queued, service };
     })

@@ -93,12 +93,12 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
           actor: visitor.caller.email,
           authorize: visitor.authorize,
           audited: {
-            workspaceId: request.workspaceId,
+            workspace_id: request.workspaceId,
             actor: visitor.caller.email,
-            userId: visitor.caller.userId,
+            user_id: visitor.caller.userId,
             credential: visitor.caller.kind,
-            credentialId: visitor.caller.credentialId,
-            requestId: ctx.state.requestId,
+            credential_id: visitor.caller.credentialId,
+            request_id: ctx.state.requestId,
           },
         },
       });

@@ -1,3 +1,4 @@
+import type { LeasedColumns } from '../engine/kind.js';
 import { DATABASE_PLANS } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 
@@ -16,29 +17,17 @@ export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
 export const MAX_MANUAL_BACKUPS = 10;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface BackupRow {
-  id: string;
-  workspace_id: string;
+export interface BackupRow extends LeasedColumns<BackupStatus> {
   service_id: string;
   trigger: BackupTrigger;
   actor: string;
-  status: BackupStatus;
   scheduled_for: Date | null;
   size_bytes: number | null;
   data_bytes: number | null;
-  error: string;
   sealed_key: Buffer | null;
   store: string | null;
   object: string | null;
-  fence: number;
-  worker_id: string | null;
-  lease_expires_at: Date | null;
-  due_at: Date | null;
-  dispatches: number;
-  created_at: Date;
   started_at: Date | null;
-  finished_at: Date | null;
-  updated_at: Date;
   deleted_at: Date | null;
 }
 

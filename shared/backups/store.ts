@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { Lease } from '../engine/leases.js';
 import { failOpen } from '../engine/requests.js';
@@ -43,13 +43,13 @@ export async function recordArchive(
   { id, fence }: Lease,
   { store, object, sealedKey }: { store: string; object: string; sealedKey: Buffer },
 ): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
+  const changed = await rowCountOf(
     db,
     `update backups set store = :store, object = :object, sealed_key = :sealedKey, updated_at = now()
-      where id = :id and fence = :fence and finished_at is null returning id`,
+      where id = :id and fence = :fence and finished_at is null`,
     { id, fence, store, object, sealedKey },
   );
-  return row !== null;
+  return changed > 0;
 }
 
 /** Ends the open backup of a service that is being deleted. Its worker notices that the lease is lost. */
@@ -76,33 +76,23 @@ export function listBackups(db: Db, serviceId: string, page: PageRequest): Promi
 
 /** True if a backup of the service is under way. */
 export async function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
-  const row = await oneRow<{ found: boolean }>(
-    db,
-    'select exists (select from backups where service_id = ? and finished_at is null) as found',
-    [serviceId],
-  );
-  return row?.found ?? false;
+  return (await rowCountOf(db, 'select from backups where service_id = ? and finished_at is null', [serviceId])) > 0;
 }
 
 /** How many good backups on demand the service has. */
-export async function countManualBackups(db: Db, serviceId: string): Promise<number> {
-  const row = await oneRow<{ count: number }>(
+export function countManualBackups(db: Db, serviceId: string): Promise<number> {
+  return countOf(
     db,
-    `select count(*) as count from backups
+    `select count(*) from backups
       where service_id = ? and trigger = 'manual' and status = 'succeeded' and deleted_at is null`,
     [serviceId],
   );
-  return row?.count ?? 0;
 }
 
 /** Hides a backup that has ended; a sweep removes it. False if it has not ended. */
 export async function hideBackup(db: Db, id: string): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
-    db,
-    'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null returning id',
-    [id],
-  );
-  return row !== null;
+  const hide = 'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null';
+  return (await rowCountOf(db, hide, [id])) > 0;
 }
 
 /** SQL: true for a data service `s` whose schedule runs. */
@@ -130,14 +120,13 @@ export function servicesToSchedule(
 
 /** True if the schedule of a locked service still runs. */
 export async function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
-  const row = await oneRow<{ found: boolean }>(
+  const found = await rowCountOf(
     trx,
-    `select exists (select from services s where s.id = :serviceId and ${SCHEDULED}
-        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore'))
-        as found`,
+    `select from services s where s.id = :serviceId and ${SCHEDULED}
+        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')`,
     { serviceId },
   );
-  return row?.found ?? false;
+  return found > 0;
 }
 
 /** The backups that ended more than a day ago, each with its service's other ones: retention decides by all of them. */
@@ -207,7 +196,6 @@ export async function openClaims(db: Db): Promise<Set<string>> {
   const rows = await rowsOf<{ claim: string }>(
     db,
     `select id || '-' || fence as claim from backups where finished_at is null`,
-    [],
   );
   return new Set(rows.map(({ claim }) => claim));
 }

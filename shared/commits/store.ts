@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { BranchNews, KnownCommits } from './model.js';
 
@@ -44,26 +44,21 @@ export async function finishCommitEvent(
   id: string,
   { outcome, deploymentId = null }: { outcome: string; deploymentId?: string | null },
 ): Promise<boolean> {
-  const rows = await rowsOf<{ hook_id: string | null }>(
+  const row = await oneRow<{ hook_id: string | null }>(
     db,
     `update commit_events set outcome = :outcome, deployment_id = :deploymentId, finished_at = now(), due_at = null
       where id = :id and finished_at is null returning hook_id`,
     { id, outcome, deploymentId },
   );
-  const [row] = rows;
   if (row?.hook_id) await db('hooks').where({ id: row.hook_id }).update({ outcome });
-  return row !== undefined;
+  return row !== null;
 }
 
 const KEPT_DAYS = 7;
 
-export async function deleteOldCommitEvents(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
-    db,
-    `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS}) returning id`,
-    [],
-  );
-  return rows.length;
+/** Retention: deletes events that ended more than 7 days ago. Returns how many. */
+export function deleteOldCommitEvents(db: Db): Promise<number> {
+  return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
 
 /** What is known of a service's branch. */
@@ -258,7 +253,6 @@ export async function pollFigures(db: Db): Promise<PollFigures> {
     `select count(*) as repositories, count(*) filter (where failures > 0) as failing,
             coalesce(sum(polls), 0)::bigint as polls,
             coalesce(greatest(0, extract(epoch from now() - min(next_at))), 0)::float8 as late from polled_repositories`,
-    [],
   );
   return row ?? { repositories: 0, failing: 0, polls: 0, late: 0 };
 }

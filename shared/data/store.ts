@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
@@ -87,7 +87,7 @@ export async function recordNode(
 
 /** A host that can run servers of a kind: `preferred` if it can. Null if none is online. */
 export async function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
-  const [row] = await rowsOf<{ host_id: string }>(
+  const row = await oneRow<{ host_id: string }>(
     db,
     `select host_id from workers
       where seen_at > now() - interval '${ONLINE_SECONDS} seconds' and :kind = any(data_kinds)
@@ -99,12 +99,8 @@ export async function hostFor(db: Db, kind: DataKind, preferred: string): Promis
 
 /** True if a worker of the host was seen lately. */
 export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
-  const rows = await rowsOf(
-    db,
-    `select 1 from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds' limit 1`,
-    [hostId],
-  );
-  return rows.length > 0;
+  const online = `select from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds'`;
+  return (await rowCountOf(db, online, [hostId])) > 0;
 }
 
 /** Records where applications reach the server from now on. False if another server of the host has the port. */
@@ -153,24 +149,24 @@ const HOLD_SECONDS = 60;
 /** Keeps the server from being started. Returns the token that releases it; null if another operation holds it. */
 export async function holdDataServer(db: Db, serviceId: string): Promise<string | null> {
   const token = randomUUID();
-  const rows = await rowsOf(
+  const held = await rowCountOf(
     db,
     `update data_servers set hold_token = :token, held_until = now() + interval '${HOLD_SECONDS} seconds'
-      where id = :serviceId and (held_until is null or held_until < now()) returning id`,
+      where id = :serviceId and (held_until is null or held_until < now())`,
     { serviceId, token },
   );
-  return rows.length > 0 ? token : null;
+  return held > 0 ? token : null;
 }
 
 /** Renews a hold; false if it is lost. */
 export async function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
-  const rows = await rowsOf(
+  const renewed = await rowCountOf(
     db,
     `update data_servers set held_until = now() + interval '${HOLD_SECONDS} seconds'
-      where id = :serviceId and hold_token = :token and held_until >= now() returning id`,
+      where id = :serviceId and hold_token = :token and held_until >= now()`,
     { serviceId, token },
   );
-  return rows.length > 0;
+  return renewed > 0;
 }
 
 export async function releaseHold(db: Db, serviceId: string, token: string): Promise<void> {
@@ -182,8 +178,7 @@ export async function releaseHold(db: Db, serviceId: string, token: string): Pro
 
 /** True while an operation works on the stopped server's volume. */
 export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
-  const rows = await rowsOf(db, 'select 1 from data_servers where id = ? and held_until >= now()', [serviceId]);
-  return rows.length > 0;
+  return (await rowCountOf(db, 'select from data_servers where id = ? and held_until >= now()', [serviceId])) > 0;
 }
 
 /** The servers of deleted services whose volumes a host still has and on which no operation works. */

@@ -21,13 +21,7 @@ import { type WorkspaceRow, workspaceConfiguration } from '../workspaces/model.j
 import type { DeploymentTrigger } from './model.js';
 import type { DeploymentRow } from './rows.js';
 import { assertSource } from './source-check.js';
-import { cancelOpenDeployments, findKeyHolder, getDeployment, insertDeployment } from './store.js';
-
-/** The Idempotency-Key of the request. It is stored with the deployment for ever (specification, Errors). */
-export interface DeploymentKey {
-  scope: string;
-  key: string;
-}
+import { cancelOpenDeployments, type DeploymentKey, findKeyHolder, getDeployment, insertDeployment } from './store.js';
 
 export interface QueueDeploymentInput {
   /** The deployment's id; a new one if it is not given. */
@@ -75,26 +69,27 @@ export async function queueDeployment(
   const resolved = variables ? await resolveVariables(trx, deps, { service, variables, authorize }) : NO_VARIABLES;
   return insertDeployment(trx, {
     id,
-    workspaceId: service.workspace_id,
-    serviceId: service.id,
+    workspace_id: service.workspace_id,
+    service_id: service.id,
     trigger: input.trigger,
     actor: input.actor,
     branch: configuration.branch,
-    commitSha: commitSha ?? '',
-    commitMessage: '',
-    clearCache: input.clearCache ?? false,
-    sourceDeploymentId: null,
+    commit_sha: commitSha ?? '',
+    clear_cache: input.clearCache ?? false,
     configuration,
-    snapshotId: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
-    variableNames: Object.keys(resolved.values).sort(),
-    sealedRepository: resealAddress(
+    snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
+    variable_names: Object.keys(resolved.values).sort(),
+    sealed_repository: resealAddress(
       deps.keyring,
       { column: SEALED.repository, id: service.id, sealed: service.sealed_repository },
       id,
     ),
-    imageId: null,
-    idempotency: input.idempotency ?? null,
+    ...keyColumns(input.idempotency),
   });
+}
+
+function keyColumns(idempotency: DeploymentKey | null | undefined) {
+  return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
 /** Locks the service, unless the caller has, and returns it. Throws if no deployment of it may be queued. */
@@ -183,25 +178,24 @@ export async function queueRollback(
   const id = uuidv7();
   return insertDeployment(trx, {
     id,
-    workspaceId: service.workspace_id,
-    serviceId: service.id,
+    workspace_id: service.workspace_id,
+    service_id: service.id,
     trigger: 'rollback',
     actor,
     branch: source.branch,
-    commitSha: source.commit_sha,
-    commitMessage: source.commit_message,
-    clearCache: false,
-    sourceDeploymentId: source.id,
+    commit_sha: source.commit_sha,
+    commit_message: source.commit_message,
+    source_deployment_id: source.id,
     configuration: source.configuration,
-    snapshotId: source.snapshot_id,
-    variableNames: source.variable_names,
-    sealedRepository: resealAddress(
+    snapshot_id: source.snapshot_id,
+    variable_names: source.variable_names,
+    sealed_repository: resealAddress(
       deps.keyring,
       { column: SEALED.deploymentRepository, id: source.id, sealed: source.sealed_repository },
       id,
     ),
-    imageId: image.id,
-    idempotency: idempotency ?? null,
+    image_id: image.id,
+    ...keyColumns(idempotency),
   });
 }
 

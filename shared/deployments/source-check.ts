@@ -1,4 +1,4 @@
-import { oneRow, type Transaction } from '../core/database/client.js';
+import { rowCountOf, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { assertDataService } from '../data/commands.js';
 import { imageProblem, parseImage } from '../images/reference.js';
@@ -63,11 +63,11 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
 
 /** A preview is deployed from what was pushed to its service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
-  const row = await oneRow(
+  const pushed = await rowCountOf(
     trx,
-    `select service_id from pushed_repositories where pushed_at is not null
+    `select from pushed_repositories where pushed_at is not null
         and service_id = coalesce((select base_id from previews where service_id = :serviceId), :serviceId)`,
     { serviceId },
   );
-  return row !== null;
+  return pushed > 0;
 }

@@ -53,6 +53,5 @@ export async function stepDurations(db: Db): Promise<{ step: string; median: num
                   order by finished_at desc limit ${MEASURED}) d, jsonb_array_elements(d.steps) as s(step)
           where s.step ->> 'finishedAt' is not null
        ) durations group by step`,
-    [],
   );
 }

@@ -3,55 +3,29 @@ import type { Db, Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import { requestCancel } from '../engine/requests.js';
-import type { ServiceConfiguration } from '../services/configuration.js';
 import { DEPLOYMENTS } from './kind.js';
-import type { DeploymentTrigger, StepRecord } from './model.js';
+import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
-export interface NewDeployment {
-  id: string;
-  workspaceId: string;
-  serviceId: string;
-  trigger: DeploymentTrigger;
-  actor: string;
-  branch: string;
-  commitSha: string;
-  commitMessage: string;
-  clearCache: boolean;
-  sourceDeploymentId: string | null;
-  configuration: ServiceConfiguration;
-  snapshotId: string | null;
-  /** Names of the snapshot's variables; they are kept when it is erased. Null if they are not known. */
-  variableNames: string[] | null;
-  sealedRepository: Buffer | null;
-  imageId: string | null;
-  idempotency: { scope: string; key: string } | null;
-}
+/** A deployment that is stored. Columns that are left out get their defaults. */
+export type NewDeployment = Pick<
+  DeploymentRow,
+  'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'
+> &
+  Partial<
+    Pick<DeploymentRow, 'commit_sha' | 'commit_message' | 'clear_cache' | 'source_deployment_id' | 'image_id'> &
+      Pick<DeploymentRow, 'snapshot_id' | 'variable_names' | 'sealed_repository'> &
+      Pick<DeploymentRow, 'idempotency_scope' | 'idempotency_key'>
+  >;
 
 /** Stores a queued deployment. Its first step starts now. */
-export async function insertDeployment(trx: Transaction, input: NewDeployment): Promise<DeploymentRow> {
+export async function insertDeployment(trx: Transaction, deployment: NewDeployment): Promise<DeploymentRow> {
   const now = new Date();
   const steps: StepRecord[] = [{ name: 'queued', startedAt: now.toISOString(), finishedAt: null }];
   const [row] = await trx<DeploymentRow>('deployments')
     .insert({
-      id: input.id,
-      workspace_id: input.workspaceId,
-      service_id: input.serviceId,
-      trigger: input.trigger,
-      actor: input.actor,
-      branch: input.branch,
-      commit_sha: input.commitSha,
-      commit_message: input.commitMessage,
-      clear_cache: input.clearCache,
-      source_deployment_id: input.sourceDeploymentId,
-      configuration: input.configuration,
-      snapshot_id: input.snapshotId,
-      variable_names: input.variableNames,
-      sealed_repository: input.sealedRepository,
-      image_id: input.imageId,
+      ...deployment,
       steps: JSON.stringify(steps) as unknown as StepRecord[],
-      idempotency_scope: input.idempotency?.scope ?? null,
-      idempotency_key: input.idempotency?.key ?? null,
       created_at: now,
       updated_at: now,
     })
@@ -64,11 +38,14 @@ export async function getDeployment(db: Db, id: string): Promise<DeploymentRow |
   return db<DeploymentRow>('deployments').where({ id }).first();
 }
 
-/** The deployment that was created with this key in this scope. It keeps the key permanently. */
-export async function findKeyHolder(
-  db: Db,
-  { scope, key }: { scope: string; key: string },
-): Promise<{ id: string } | undefined> {
+/** The Idempotency-Key of the request. It is stored with the deployment for ever (specification, Errors). */
+export interface DeploymentKey {
+  scope: string;
+  key: string;
+}
+
+/** Finds the deployment that was created with this key. It keeps the key permanently. */
+export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
@@ -29,7 +29,7 @@ export async function lockDomain(trx: Transaction, serviceId: string, id: string
 
 /** The service of the workspace that has this name, if one has it. */
 export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
-  const [row] = await rowsOf<{ name: string }>(
+  const row = await oneRow<{ name: string }>(
     db,
     `select s.name from domains d join services s on s.id = d.service_id
       where d.workspace_id = ? and d.hostname = ? and d.released_at is null`,
@@ -55,14 +55,13 @@ export async function isTaken(
   trx: Transaction,
   domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,
 ): Promise<boolean> {
-  const [row] = await rowsOf<{ taken: boolean }>(
+  const others = await rowCountOf(
     trx,
-    `select exists (select from domains
-                     where hostname = ? and workspace_id <> ? and status = 'active'
-                       and (released_at is null or released_at > now() - make_interval(days => ${RESERVED_DAYS}))) as taken`,
+    `select from domains where hostname = ? and workspace_id <> ? and status = 'active'
+        and (released_at is null or released_at > now() - make_interval(days => ${RESERVED_DAYS}))`,
     [domain.hostname, domain.workspace_id],
   );
-  return row?.taken ?? false;
+  return others > 0;
 }
 
 /** Stores what a check found. Notifies the edges if it changes what they serve. */

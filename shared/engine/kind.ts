@@ -31,7 +31,7 @@ export type Transitions = Readonly<Partial<Record<string, string>>>;
 /** A table of states. A state in which nothing may happen is an end. */
 export type States = Readonly<Record<string, Transitions>>;
 
-/** How workers hold the records of a kind. The table has the columns of docs/engine.md. */
+/** How workers hold the records of a kind. */
 interface LeaseRules {
   states: States;
   /** The columns that the engine's statements return, which are then prepared. Absent for all. */
@@ -53,9 +53,32 @@ interface LeaseRules {
   aloneInWorkspace?: string;
 }
 
+/** Columns of the table of every kind. */
+export interface DueColumns {
+  id: string;
+  /** When the record needs a job; null if it needs none. */
+  due_at: Date | null;
+  /** How many jobs were made for the record. The number is part of the job's id. */
+  dispatches: number;
+  created_at: Date;
+}
+
+/** Columns of the table of a kind with leases. */
+export interface LeasedColumns<Status extends string = string> extends DueColumns {
+  workspace_id: string;
+  status: Status;
+  error: string;
+  /** Raised by each claim. Every write of a worker names it. */
+  fence: number;
+  worker_id: string | null;
+  lease_expires_at: Date | null;
+  updated_at: Date;
+  finished_at: Date | null;
+}
+
 /**
- * One kind of background work. The statements, jobs and queues of the kind are derived from this value; the table has the columns
- * of docs/engine.md.
+ * One kind of background work. The statements, jobs and queues of the kind are derived from this value. Its table has the
+ * columns above.
  */
 export interface WorkKind<Table extends string = string, Id extends string = string, Queue extends string = string> {
   readonly table: Table;

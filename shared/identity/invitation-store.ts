@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
 import type { Role } from './policy.js';
 
 const LIFETIME = `interval '7 days'`;
@@ -20,14 +20,14 @@ export interface InvitationRow {
 export type NewInvitation = Pick<InvitationRow, 'workspace_id' | 'email' | 'role' | 'invited_by' | 'token_hash'>;
 
 export async function insertInvitation(trx: Transaction, invitation: NewInvitation): Promise<InvitationRow> {
-  const [row] = await rowsOf<InvitationRow>(
-    trx,
-    `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
-     values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
-    { id: uuidv7(), ...invitation },
+  return returnedRow(
+    await oneRow<InvitationRow>(
+      trx,
+      `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
+       values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
+      { id: uuidv7(), ...invitation },
+    ),
   );
-  if (!row) throw new Error('the invitation was not inserted');
-  return row;
 }
 
 /** Invitations that can still be accepted, oldest first. */
@@ -41,13 +41,8 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
 }
 
 /** How many were sent within the lifetime of one, also if they were accepted or withdrawn. */
-export async function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
-  const row = await oneRow<{ sent: number }>(
-    db,
-    'select count(*)::int as sent from invitations where workspace_id = :workspaceId and expires_at > now()',
-    { workspaceId },
-  );
-  return row?.sent ?? 0;
+export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
+  return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
 
 export async function findInvitation(db: Db, id: string): Promise<InvitationRow | undefined> {

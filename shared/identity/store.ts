@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
@@ -35,34 +35,25 @@ export async function setPasswordHash(db: Db, userId: string, passwordHash: stri
 
 /** Stores the hash of a token that proves the user's address for a day; an earlier token becomes void. */
 export async function setVerification(db: Db, userId: string, tokenHash: Buffer): Promise<void> {
-  await db.raw(
-    `update users set verification_hash = :tokenHash, verification_expires_at = now() + interval '1 day'
-      where id = :userId`,
-    { userId, tokenHash },
-  );
+  const expires = db.raw(`now() + interval '1 day'`);
+  await db('users').where({ id: userId }).update({ verification_hash: tokenHash, verification_expires_at: expires });
 }
 
 /** Marks the address of the token's user as verified. False if the token is unknown, used or expired. */
 export async function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
-  const user = await oneRow<{ id: string }>(
+  const verified = await rowCountOf(
     db,
     `update users set email_verified_at = coalesce(email_verified_at, now()),
                       verification_hash = null, verification_expires_at = null
-      where verification_hash = :tokenHash and verification_expires_at > now() returning id`,
+      where verification_hash = :tokenHash and verification_expires_at > now()`,
     { tokenHash },
   );
-  return user !== null;
+  return verified > 0;
 }
 
 export function findMembership(db: Db, workspaceId: string, userId: string): Promise<MembershipRow | null> {
-  return oneRow<MembershipRow>(
-    db,
-    'select * from memberships where workspace_id = :workspaceId and user_id = :userId',
-    {
-      workspaceId,
-      userId,
-    },
-  );
+  const find = 'select * from memberships where workspace_id = :workspaceId and user_id = :userId';
+  return oneRow<MembershipRow>(db, find, { workspaceId, userId });
 }
 
 /** Makes the user a member with this role, or changes a member's role. */
@@ -81,21 +72,17 @@ export async function upsertMembership(
 }
 
 export async function deleteMembership(db: Db, workspaceId: string, userId: string): Promise<void> {
-  await db.raw('delete from memberships where workspace_id = :workspaceId and user_id = :userId', {
-    workspaceId,
-    userId,
-  });
+  await db('memberships').where({ workspace_id: workspaceId, user_id: userId }).delete();
 }
 
 /** How many owners the workspace has besides this user. */
-export async function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
-  const [row] = await rowsOf<{ owners: number }>(
+export function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
+  return countOf(
     db,
-    `select count(*)::int as owners from memberships
-     where workspace_id = :workspaceId and user_id <> :userId and role = 'owner'`,
+    `select count(*) from memberships
+      where workspace_id = :workspaceId and user_id <> :userId and role = 'owner'`,
     { workspaceId, userId },
   );
-  return row?.owners ?? 0;
 }
 
 /** The workspaces a user belongs to, with the user's role in each, oldest first. */
@@ -134,8 +121,8 @@ export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
 }
 
-export function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
-  return rowsOf<ApiKeyRow & { email: string }>(
+export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyView[]> {
+  return rowsOf<ApiKeyView>(
     db,
     `select k.*, u.email from api_keys k join users u on u.id = k.user_id
      where k.workspace_id = :workspaceId order by k.created_at, k.id`,
@@ -145,13 +132,8 @@ export function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & {
 
 /** Revokes once; a second time changes nothing. Null if there is no such key. */
 export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
-  return oneRow<ApiKeyRow>(
-    db,
-    'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *',
-    {
-      id,
-    },
-  );
+  const revoke = 'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *';
+  return oneRow<ApiKeyRow>(db, revoke, { id });
 }
 
 /** A key as its workspace sees it. */
@@ -174,14 +156,12 @@ export function pageOfApiKeys(
 }
 
 /** How many keys of a member work or have merely expired. */
-export async function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
-  const [row] = await rowsOf<{ keys: number }>(
+export function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
+  return countOf(
     db,
-    `select count(*)::int as keys from api_keys
-      where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
+    `select count(*) from api_keys where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
     { workspaceId, userId },
   );
-  return row?.keys ?? 0;
 }
 
 /** Revokes a key of the workspace, and of this member if `userId` is given. False if there is none that is not revoked. */
@@ -189,14 +169,14 @@ export async function revokeWorkspaceKey(
   db: Db,
   { workspaceId, id, userId }: { workspaceId: string; id: string; userId: string | null },
 ): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
+  const revoked = await rowCountOf(
     db,
     `update api_keys set revoked_at = now()
       where id = :id and workspace_id = :workspaceId and revoked_at is null
-        and (cast(:userId as uuid) is null or user_id = cast(:userId as uuid)) returning id`,
+        and (cast(:userId as uuid) is null or user_id = cast(:userId as uuid))`,
     { id, workspaceId, userId },
   );
-  return row !== null;
+  return revoked > 0;
 }
 
 /** Revokes all keys of a member, so that they do not work again if the user becomes a member again. */

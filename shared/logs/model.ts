@@ -1,3 +1,4 @@
+import type { DueColumns } from '../engine/kind.js';
 import { PLANS } from '../services/catalog.js';
 
 export const LOG_SOURCES = ['build', 'runtime', 'system'] as const;
@@ -14,15 +15,11 @@ export interface LogLine {
 }
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface LogBatchRow {
-  id: string;
+export interface LogBatchRow extends DueColumns {
   service_id: string;
   deployment_id: string | null;
   source: LogSource;
   lines: LogLine[];
-  dispatches: number;
-  due_at: Date | null;
-  created_at: Date;
 }
 
 export interface LogLineRow {

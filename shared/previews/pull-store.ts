@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { CLOSED_KEPT_DAYS, type PullFacts, type PullReport, RETRY_SECONDS } from './pull-model.js';
 
@@ -76,13 +76,8 @@ export async function storePull(
   return row;
 }
 
-export async function countOpenPulls(trx: Transaction, serviceId: string): Promise<number> {
-  const row = await oneRow<{ count: number }>(
-    trx,
-    'select count(*) as count from pull_requests where service_id = ? and open',
-    [serviceId],
-  );
-  return row?.count ?? 0;
+export function countOpenPulls(trx: Transaction, serviceId: string): Promise<number> {
+  return countOf(trx, 'select count(*) from pull_requests where service_id = ? and open', [serviceId]);
 }
 
 /**
@@ -130,10 +125,10 @@ export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   );
 }
 
-export async function deleteOldPulls(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
+/** Retention: deletes closed pull requests that no report has changed for 30 days. Returns how many. */
+export function deleteOldPulls(db: Db): Promise<number> {
+  return rowCountOf(
     db,
-    `delete from pull_requests where not open and updated_at < now() - make_interval(days => ${CLOSED_KEPT_DAYS}) returning id`,
+    `delete from pull_requests where not open and updated_at < now() - make_interval(days => ${CLOSED_KEPT_DAYS})`,
   );
-  return rows.length;
 }

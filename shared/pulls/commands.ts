@@ -1,8 +1,9 @@
 import { ownEnvironmentOnly } from '../commits/commands.js';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
-import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
+import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
+import type { DeploymentKey } from '../deployments/store.js';
 import { isStale, MAX_OPEN, type PullReport, pullStatus } from '../previews/pull-model.js';
 import {
   countOpenPulls,

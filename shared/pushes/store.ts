@@ -78,7 +78,6 @@ export async function pushedStorage(db: Db): Promise<{ repositories: number; byt
   const row = await oneRow<{ repositories: number; bytes: number }>(
     db,
     'select count(*) as repositories, coalesce(sum(size_bytes), 0)::bigint as bytes from pushed_repositories',
-    [],
   );
   return row ?? { repositories: 0, bytes: 0 };
 }

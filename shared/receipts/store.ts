@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, type Transaction } from '../core/database/client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** Identifies one request of one caller (specification, Limits). */
@@ -55,7 +55,7 @@ export async function insertReceipt(
 
 /** The number of a workspace's retained receipts and the bytes of their bodies. */
 export async function receiptTotals(db: Db, workspaceId: string): Promise<{ count: number; bytes: number }> {
-  const [row] = await rowsOf<{ count: number; bytes: number }>(
+  const row = await oneRow<{ count: number; bytes: number }>(
     db,
     `select count(*)::int as count, coalesce(sum(size), 0)::float8 as bytes from receipts
       where workspace_id = :workspaceId and expires_at > now()`,

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
@@ -101,7 +101,7 @@ export interface EdgeFigures {
  * recorded, so that its acknowledgements are missing too. Deletes edges that have been silent for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
-  const [row] = await rowsOf<{ fresh: boolean }>(
+  const row = await oneRow<{ fresh: boolean }>(
     db,
     `with gone as (delete from edges where seen_at < now() - interval '1 hour' and id <> :id)
      insert into edges (id, host, pid, figures) values (:id, :host, :pid, :figures)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, oneRow, type Transaction } from '../core/database/client.js';
 import type { ServiceConfiguration } from './configuration.js';
 import { type ServiceKind, slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
@@ -35,7 +35,7 @@ export async function insertService(trx: Transaction, { reservedSlugs, ...input 
     const slug = slugOf(input.name, attempt === 0 ? '' : randomSuffix());
     if (reservedSlugs.has(slug)) continue;
     await lockSlug(trx, slug);
-    const [row] = await rowsOf<ServiceRow>(
+    const row = await oneRow<ServiceRow>(
       trx,
       `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration, sealed_repository)
        select cast(:id as uuid), cast(:workspaceId as uuid), cast(:projectId as uuid), cast(:environmentId as uuid),

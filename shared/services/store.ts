@@ -4,7 +4,7 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
-import type { ServiceRow } from './rows.js';
+import { SERVICE_COLUMNS, type ServiceRow } from './rows.js';
 
 /** A service with what its presenter and its policies need from other tables. */
 export type ServiceView = ServiceRow & {
@@ -34,74 +34,14 @@ const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;
 
-/** Services of any workspace and state, for a query to narrow down; the table is `s`. */
-export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
-  return db('services as s')
-    .leftJoin('environments as e', 'e.id', 's.environment_id')
-    .joinRaw(
-      `left join lateral (
-         select id, status, updated_at from deployments where service_id = s.id
-          order by created_at desc, id desc limit 1
-       ) d on true`,
-    )
-    .select(
-      's.*',
-      db.raw('coalesce(e.protected, false) as environment_protected'),
-      'd.id as latest_deployment_id',
-      'd.status as latest_deployment_state',
-      'd.updated_at as latest_deployment_updated_at',
-      db.raw(`${OWN_DOMAIN} as own_domain`),
-      db.raw(`${PREVIEW_OF} as preview_of`),
-      db.raw(`${VOLUME_HOST} as volume_host`),
-      db.raw(
-        `array(select group_id from environment_group_services where service_id = s.id order by created_at, group_id)
-           as environment_group_ids`,
-      ),
-    );
-}
-
-/** Every column of a service, for prepared statements. The compiler refuses an unknown name and a missing one. */
-const COLUMN_NAMES: Record<keyof ServiceRow, true> = {
-  id: true,
-  workspace_id: true,
-  project_id: true,
-  environment_id: true,
-  name: true,
-  slug: true,
-  kind: true,
-  configuration: true,
-  sealed_repository: true,
-  archived: true,
-  lifecycle_status: true,
-  health_status: true,
-  health_checked_at: true,
-  runtime_detail: true,
-  live_deployment_id: true,
-  scaled_replicas: true,
-  route_version: true,
-  user_number: true,
-  deletion_requested_at: true,
-  deleted_at: true,
-  created_at: true,
-  updated_at: true,
-};
-
 /** SQL: the columns of a service `s`. */
-const SERVICE_COLUMNS = Object.keys(COLUMN_NAMES)
-  .map((name) => `s.${name}`)
-  .join(', ');
+const COLUMNS = SERVICE_COLUMNS.map((name) => `s.${name}`).join(', ');
 
 /** The columns of `serviceViewSql`. */
 export const SERVICE_VIEW_COLUMNS: readonly string[] = [
-  ...Object.keys(COLUMN_NAMES),
-  'environment_protected',
-  'latest_deployment_id',
-  'latest_deployment_state',
-  'latest_deployment_updated_at',
-  'own_domain',
-  'preview_of',
-  'volume_host',
-  'environment_group_ids',
+  ...SERVICE_COLUMNS,
+  ...['environment_protected', 'latest_deployment_id', 'latest_deployment_state', 'latest_deployment_updated_at'],
+  ...['own_domain', 'preview_of', 'volume_host', 'environment_group_ids'],
 ];
 
 /** SQL: what a `ServiceView` has besides the columns of the service `s`. */
@@ -119,7 +59,12 @@ const LATEST_DEPLOYMENT = `left join lateral (
 
 /** SQL: the views of services; the condition is on `s`. */
 export function serviceViewSql(condition: string): string {
-  return `select ${SERVICE_COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
+  return `select ${COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
+}
+
+/** Selects services of any workspace and state, for a query to narrow down; the table is `s`. */
+export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
+  return db<ServiceView>(db.raw(`(${serviceViewSql('true')}) as s`)).select('s.*');
 }
 
 const FIND_VIEW = prepare<ServiceView>(serviceViewSql('s.id = $1 and s.workspace_id = $2'));
@@ -177,9 +122,9 @@ const WRITE = prepare<ServiceView>(
   `with changed as (
      update services set name = $2, configuration = $3, sealed_repository = $4, project_id = $5, environment_id = $6,
                          scaled_replicas = case when $3::jsonb ->> 'scaling' = 'auto' then scaled_replicas end, updated_at = now()
-      where id = $1 returning ${SERVICE_COLUMNS.replaceAll('s.', '')}
+      where id = $1 returning ${COLUMNS.replaceAll('s.', '')}
    )
-   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+   select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
 /** Writes what people set of a locked service, and returns it as it is now. */
@@ -205,13 +150,13 @@ const REPLACE = prepare<ServiceView>(
    ), changed as (
      update services s set name = $2, configuration = $3, sealed_repository = $4, updated_at = now(),
                            scaled_replicas = case when $3::jsonb ->> 'scaling' = 'auto' then s.scaled_replicas end
-       from target where s.id = target.id returning ${SERVICE_COLUMNS}
+       from target where s.id = target.id returning ${COLUMNS}
    ), noted as (
      insert into audit_entries (${AUDIT_COLUMNS})
      select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text
        from changed
    )
-   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+   select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
 /**

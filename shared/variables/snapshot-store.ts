@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
@@ -68,7 +68,7 @@ export async function readsProtected(
   db: Db,
   { provider_ids, group_ids }: Pick<SnapshotRow, 'provider_ids' | 'group_ids'>,
 ): Promise<boolean> {
-  const [row] = await rowsOf<{ found: boolean }>(
+  const row = await oneRow<{ found: boolean }>(
     db,
     `select exists (select from services s join environments e on e.id = s.environment_id
                      where s.id = any(cast(:providers as uuid[])) and e.protected)

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../core/database/client.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
@@ -63,7 +63,7 @@ export async function sizeReaching(
   serviceId: string,
   scope: DeploymentScope,
 ): Promise<{ count: number; bytes: number }> {
-  const [row] = await rowsOf<{ count: number; bytes: number }>(
+  const row = await oneRow<{ count: number; bytes: number }>(
     db,
     `select count(*) as count, coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint
               as bytes from (${reaching()}) r`,

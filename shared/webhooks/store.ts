@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
@@ -28,10 +28,8 @@ export async function createWebhook(
 ): Promise<{ webhook: WebhookRow; secret: string }> {
   const problem = webhookUrlProblem(input.url, config.allowLocalRepositories);
   if (problem !== null) throw invalidRequest('/url', problem);
-  const row = await oneRow<{ count: number }>(trx, 'select count(*) as count from webhooks where workspace_id = ?', [
-    input.workspaceId,
-  ]);
-  if ((row?.count ?? 0) >= MAX_WEBHOOKS) {
+  const count = await countOf(trx, 'select count(*) from webhooks where workspace_id = ?', [input.workspaceId]);
+  if (count >= MAX_WEBHOOKS) {
     throw new AppError('capacity_exceeded', `The workspace has ${MAX_WEBHOOKS} webhooks; delete one first`);
   }
   const id = uuidv7();
@@ -85,7 +83,7 @@ const SOURCES: readonly string[] = [
  * webhooks.
  */
 export async function storeDeliveries(db: Db): Promise<boolean> {
-  if ((await oneRow(db, 'select 1 from webhooks limit 1', [])) === null) return false;
+  if ((await rowCountOf(db, 'select from webhooks limit 1')) === 0) return false;
   const events = SOURCES.join(' union all ');
   await db.transaction(async (trx) => {
     const now = await oneRow<{ now: Date }>(trx, 'select now() as now', []);
@@ -125,7 +123,6 @@ export async function workspacesWithBudgetWebhooks(
     db,
     `select w.id, w.name, w.configuration from workspaces w
       where exists (select from webhooks h where h.workspace_id = w.id and 'budget.alert' = any(h.events))`,
-    [],
   );
 }
 
@@ -181,11 +178,10 @@ export async function recordTry(
 
 const KEPT_DAYS = 7;
 
-export async function deleteOldDeliveries(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
+/** Retention: deletes deliveries of events that happened more than 7 days ago. Returns how many. */
+export function deleteOldDeliveries(db: Db): Promise<number> {
+  return rowCountOf(
     db,
-    `delete from webhook_deliveries where created_at < now() - make_interval(days => ${KEPT_DAYS}) returning id`,
-    [],
+    `delete from webhook_deliveries where created_at < now() - make_interval(days => ${KEPT_DAYS})`,
   );
-  return rows.length;
 }

@@ -41,10 +41,7 @@ export async function updateWorkspacePlan(db: Db, id: string, plan: string): Pro
     await oneRow<WorkspaceRow>(
       db,
       'update workspaces set plan = :plan, updated_at = now() where id = :id returning *',
-      {
-        id,
-        plan,
-      },
+      { id, plan },
     ),
   );
 }

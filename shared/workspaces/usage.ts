@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, returnedRow, rowsOf } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import { WANTED_REPLICAS } from '../services/wanted-replicas.js';
 import type { PricedService } from './billing.js';
@@ -15,13 +15,8 @@ export async function planUsage(db: Db, workspaceId: string): Promise<PlanUsage>
 }
 
 /** How many services the workspace has, archived ones included. */
-export async function countServices(db: Db, workspaceId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
-    db,
-    'select count(*) as count from services where workspace_id = ? and deleted_at is null',
-    [workspaceId],
-  );
-  return row?.count ?? 0;
+export function countServices(db: Db, workspaceId: string): Promise<number> {
+  return countOf(db, 'select count(*) from services where workspace_id = ? and deleted_at is null', [workspaceId]);
 }
 
 const USED = {
@@ -42,9 +37,8 @@ const USED = {
  * How many of these the owner has: a workspace, a project (environments) or a service (domains, previews). Deployments that have
  * ended do not count.
  */
-export async function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(db, USED[what], [ownerId]);
-  return row?.count ?? 0;
+export function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
+  return countOf(db, USED[what], [ownerId]);
 }
 
 const BUILD_MINUTES = prepare<{ minutes: number }>(

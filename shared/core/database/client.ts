@@ -125,9 +125,20 @@ export async function installationId(db: Db): Promise<string> {
 }
 
 /** The first row of a raw statement, or null. */
-export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2]): Promise<T | null> {
+export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T | null> {
   const [row] = await rowsOf<T>(db, sql, bindings);
   return row ?? null;
+}
+
+/** Returns how many rows a raw statement returned or changed. */
+export async function rowCountOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
+  const result: { rowCount: number } = await db.raw(sql, bindings as Knex.RawBinding[]);
+  return result.rowCount;
+}
+
+/** Returns the number that a statement selects as `count`; 0 if it returns no row. */
+export async function countOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
+  return (await oneRow<{ count: number }>(db, sql, bindings))?.count ?? 0;
 }
 
 /** The row of a statement that always returns one. Throws an error if it returned none. */

@@ -24,6 +24,9 @@ export function prepare<Row>(text: string): Prepared<Row> {
   return { name: `ranvier_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`, text };
 }
 
+/** Gives a column its type, in an object that declares the columns of a row. The value is never used. */
+export const column = <Type>() => undefined as Type;
+
 /** The rows of a prepared statement, on a connection of the pool or on that of the transaction. */
 export async function rowsOfPrepared<Row>(
   db: Db,
