@@ -6,7 +6,7 @@ import { KEY_SCOPES, type KeyScope, ROLES, type Role } from '../../shared/identi
 import type { ApiKeyRow } from '../../shared/identity/rows.js';
 import { resetSecondFactor } from '../../shared/identity/second-factor.js';
 import type { RegistryRow } from '../../shared/images/model.js';
-import * as registries from '../../shared/images/registry-commands.js';
+import * as registries from '../../shared/images/registries.js';
 import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate.js';

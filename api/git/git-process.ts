@@ -61,11 +61,11 @@ export interface GitResult {
 export async function runGit(
   repository: string | null,
   args: readonly string[],
-  { hooks = '/dev/null', long = false }: { hooks?: string; long?: boolean } = {},
+  { long = false }: { long?: boolean } = {},
 ): Promise<GitResult> {
   const argv = [...(repository ? [`--git-dir=${repository}`] : []), ...args];
   const options = {
-    env: gitEnvironment([], hooks),
+    env: gitEnvironment([], '/dev/null'),
     limits: LIMITS,
     timeout: long ? PACK_MS : COMMAND_MS,
     maxBuffer: MAX_OUTPUT_BYTES,

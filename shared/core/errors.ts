@@ -70,6 +70,11 @@ export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);
 }
 
+/** Makes `invalid_request` for a field, named in the message too, for people who read nothing else. */
+export function invalidField(field: string, message: string): AppError {
+  return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);
+}
+
 /** A server of a tenant may answer with an error of any length. */
 const MAX_MESSAGE_CHARACTERS = 10_000;
 

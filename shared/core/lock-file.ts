@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { link, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readIfThere } from './exists.js';
+import { isRunning, type ProcessIdentity } from './process-identity.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
@@ -26,6 +27,16 @@ export async function tryLockFile<H>(
     await removeStale(path, text, own, livingHolder);
   }
   return { taken: true };
+}
+
+/** Returns the process that the text of a lock names; null if it has ended or the text is none of a lock. */
+export async function runningHolder(text: string): Promise<ProcessIdentity | null> {
+  try {
+    const holder = JSON.parse(text) as ProcessIdentity;
+    return (await isRunning(holder)) ? holder : null;
+  } catch {
+    return null;
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { rowCountOf, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { assertDataService } from '../data/commands.js';
 import { imageProblem, parseImage } from '../images/reference.js';
-import { findRegistry } from '../images/registry-commands.js';
+import { findRegistry } from '../images/registries.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { isDataKind } from '../services/model.js';

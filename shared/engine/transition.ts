@@ -57,16 +57,19 @@ function isEnd(states: States, state: string): boolean {
 interface Move {
   /** SQL: the status after the event. */
   status: string;
-  /** The states in which it can happen. */
-  from: string[];
+  /** SQL: the record is in a state in which the event can happen. */
+  possible: string;
   /** True if it ends the record. */
   ends: boolean;
   /** True if no worker holds the record afterwards. */
   leaves: boolean;
 }
 
-/** How an event changes the status. A requested cancellation wins over every other end. */
-function moveOf(kind: WorkKind, event: string): Move {
+/**
+ * Returns how an event changes the status of a kind's records: every change of a status is one of these. A requested cancellation
+ * wins over every other end. Throws if the event cannot happen in any state.
+ */
+export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
   const holds = HOLDS.has(event);
   const moves = Object.entries(states).flatMap(([from, row]) => {
@@ -84,7 +87,7 @@ function moveOf(kind: WorkKind, event: string): Move {
   });
   return {
     status: `case status ${cases.join(' ')} end`,
-    from: moves.map(({ from }) => from),
+    possible: `status in (${moves.map(({ from }) => `'${from}'`).join(', ')})`,
     ends,
     leaves: ends || holds || waits,
   };
@@ -103,10 +106,9 @@ async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Valu
 }
 
 /**
- * Changes the status of a record that `lease` holds, as the kind's table of states says: the only function that does so. Returns
- * the record as it is afterwards. Returns null, and changes nothing, if the lease is lost or if the event cannot happen in the
- * record's state; so also if a cancellation was requested that must be carried out first. Throws if the event cannot happen
- * in any state.
+ * Applies an event to a record that `lease` holds, as the kind's table of states says. Returns the record as it is afterwards.
+ * Returns null and changes nothing if the lease is lost, if the event cannot happen in the record's state, or if a requested
+ * cancellation must be carried out first. Throws if the event cannot happen in any state.
  */
 export function transition<Row extends WorkRow>(
   db: Db,
@@ -115,7 +117,7 @@ export function transition<Row extends WorkRow>(
   event: string,
   { set = {}, sql, dueInMs, beside = {} }: Change = {},
 ): Promise<Row | null> {
-  const { status, from, ends, leaves } = moveOf(kind, event);
+  const { status, possible, ends, leaves } = moveOf(kind, event);
   const { cancellable, onEvent, onEnd = {}, ended } = kind.lease ?? {};
   const waits = cancellable && !ends && !HOLDS.has(event);
   const assignments = [
@@ -142,7 +144,7 @@ export function transition<Row extends WorkRow>(
     `moved as (
        update ${kind.table} record set ${assignments.join(', ')}
         where id = :id and fence = :fence and worker_id is not null and finished_at is null
-          and status in (${from.map((state) => `'${state}'`).join(', ')})
+          and ${possible}
           ${waits ? 'and cancel_requested_at is null' : ''} ${beside.only === undefined ? '' : `and ${beside.only}`}
         returning ${ended === undefined && beside.after === undefined ? columnsOf(kind, 'record') : 'record.*'})`,
     ...(ends && ended !== undefined ? [`ended as (${ended('moved')})`] : []),

@@ -1,9 +1,10 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { invalidRequest } from '../core/errors.js';
 import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../previews/pull-model.js';
 import { readPull } from '../pulls/read-report.js';
+import { sameSecret } from '../secrets/token.js';
 
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
@@ -30,20 +31,14 @@ export function isGenuine(
   const hmac = () => createHmac('sha256', secret).update(body).digest('hex');
   switch (provider) {
     case 'github':
-      return equal(headers('x-hub-signature-256'), `sha256=${hmac()}`);
+      return sameSecret(headers('x-hub-signature-256'), `sha256=${hmac()}`);
     case 'gitea':
-      return equal(headers('x-gitea-signature') || headers('x-forgejo-signature'), hmac());
+      return sameSecret(headers('x-gitea-signature') || headers('x-forgejo-signature'), hmac());
     case 'gitlab':
-      return equal(headers('x-gitlab-token'), secret);
+      return sameSecret(headers('x-gitlab-token'), secret);
     case 'generic':
-      return equal(key, secret);
+      return sameSecret(key, secret);
   }
-}
-
-/** Compares digests, because `timingSafeEqual` needs equal lengths. */
-function equal(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
 }
 
 const MAX_ID_LENGTH = 200;

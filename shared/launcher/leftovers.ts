@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../core/log.js';
+import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
 /** Milliseconds that what is left has for an orderly end, such as a last checkpoint, before it is killed. */
@@ -58,11 +59,5 @@ async function psCommands(): Promise<Command[]> {
 }
 
 function signal(pids: number[], name: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, name);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
+  for (const pid of pids) signalProcess(pid, name);
 }

@@ -1,13 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tryLockFile } from '../core/lock-file.js';
-import { identityOf, isRunning } from '../core/process-identity.js';
+import { runningHolder, tryLockFile } from '../core/lock-file.js';
+import { identityOf } from '../core/process-identity.js';
 import { writePrivately } from './files.js';
-
-interface Holder {
-  pid: number;
-  started: string;
-}
 
 /**
  * Makes this process the only one on a DATA_DIR. Returns a function that releases the lock. The lock of a process that was
@@ -16,10 +11,9 @@ interface Holder {
 export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
   const path = join(dataDir, 'launch.lock');
   const own = join(dataDir, `launch.lock.${process.pid}`);
-  const { startedAt: started } = await identityOf(process.pid);
-  await writePrivately(own, JSON.stringify({ pid: process.pid, started } satisfies Holder));
+  await writePrivately(own, JSON.stringify(await identityOf(process.pid)));
   try {
-    const attempt = await tryLockFile(path, own, livingHolder);
+    const attempt = await tryLockFile(path, own, runningHolder);
     if (!attempt.taken) {
       throw new Error(
         `"npm start" runs already on ${dataDir} (pid ${attempt.holder.pid}): stop it first, or set DATA_DIR, PORT and EDGE_PORT for a second platform`,
@@ -29,18 +23,4 @@ export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
     await rm(own, { force: true });
   }
   return () => rm(path, { force: true });
-}
-
-async function livingHolder(text: string): Promise<Holder | null> {
-  const holder = parseHolder(text);
-  if (!holder) return null;
-  return (await isRunning({ pid: holder.pid, startedAt: holder.started })) ? holder : null;
-}
-
-function parseHolder(text: string): Holder | null {
-  try {
-    return JSON.parse(text) as Holder;
-  } catch {
-    return null;
-  }
 }

@@ -17,7 +17,7 @@ import { reservedSlugs } from '../services/reserved-slugs.js';
 import { lockService, lockServiceView, type ServiceView } from '../services/store.js';
 import type { ResolveInput } from '../variables/resolve.js';
 import { assertRoomFor, assertRoomForService } from '../workspaces/limits.js';
-import { findWorkspace } from '../workspaces/store.js';
+import { workspaceOf } from '../workspaces/store.js';
 
 export interface CreatePreviewInput {
   /** The service whose branch is shown. It is locked. */
@@ -57,8 +57,7 @@ export async function createPreview(
       `The branch ${branch} has a preview already, ${existing.service_id}; deploy that one, or delete it and wait until it is gone`,
     );
   }
-  const workspace = await findWorkspace(trx, base.workspace_id);
-  if (!workspace) throw new AppError('not_found');
+  const workspace = await workspaceOf(trx, base.workspace_id);
   await assertRoomFor(trx, 'previews', base.id);
   await assertRoomFor(trx, 'workspacePreviews', workspace.id);
   await assertRoomForService(trx, workspace);

@@ -2,7 +2,7 @@ import { BACKUPS } from '../backups/kind.js';
 import { COMMIT_EVENTS } from '../commits/kind.js';
 import { DEPLOYMENTS } from '../deployments/kind.js';
 import { DETECTIONS } from '../detections/kind.js';
-import type { DueRecord } from '../engine/due.js';
+import type { DueRecord } from '../engine/due-records.js';
 import type { QueueDefinition, WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
 import { OPERATIONS } from '../operations/kind.js';

@@ -3,7 +3,7 @@ import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
 import { DEPLOYMENTS } from '../deployments/kind.js';
-import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due.js';
+import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due-records.js';
 import type { WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
 import { admitRuns } from '../runs/admission.js';

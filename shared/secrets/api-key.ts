@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { hashToken, newToken } from './token.js';
 
 /** `rnv_<lookup>_<secret>` (specification, Authentication): the lookup finds the row, the secret proves the key. */
 const PATTERN = /^rnv_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
@@ -17,8 +18,8 @@ export interface ParsedApiKey {
 
 export function newApiKey(): NewApiKey {
   const lookup = randomBytes(8).toString('hex');
-  const secret = randomBytes(32).toString('base64url');
-  return { key: `${keyPrefix(lookup)}_${secret}`, lookup, secretHash: hash(secret) };
+  const { token: secret, hash: secretHash } = newToken();
+  return { key: `${keyPrefix(lookup)}_${secret}`, lookup, secretHash };
 }
 
 /** The public part of a key, by which people recognise it. */
@@ -34,11 +35,6 @@ export function parseApiKey(text: string): ParsedApiKey | null {
 
 /** True if the secret is the one of the stored hash; compares in constant time. */
 export function matches(secret: string, secretHash: Buffer): boolean {
-  const found = hash(secret);
+  const found = hashToken(secret);
   return found.length === secretHash.length && timingSafeEqual(found, secretHash);
-}
-
-/** A plain digest suffices: the secret has 256 random bits, there is nothing to guess. */
-function hash(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }

@@ -6,7 +6,7 @@ import type { ServiceRow } from '../services/rows.js';
 import { budgetBinds, monthlyCost, type PricedService } from './billing.js';
 import type { WorkspaceRow } from './model.js';
 import { workspaceConfiguration } from './model.js';
-import { findWorkspace } from './store.js';
+import { workspaceOf } from './store.js';
 import { buildMinutes, countServices, countUsed, pricedServices, runningServices } from './usage.js';
 
 /**
@@ -104,13 +104,6 @@ async function budgetExcess(
   const others = (await pricedServices(trx, service.workspace_id)).filter(({ id }) => id !== service.id);
   const cost = monthlyCost([...others, wanted], currency);
   return cost <= budget ? null : { cost, budget, currency };
-}
-
-/** The workspace. Throws not_found. */
-export async function workspaceOf(trx: Transaction, id: string): Promise<WorkspaceRow> {
-  const workspace = await findWorkspace(trx, id);
-  if (!workspace) throw new AppError('not_found');
-  return workspace;
 }
 
 function lockLimits(trx: Transaction, ownerId: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Sensitive } from '../../shared/core/sensitive.js';
-import { addRegistry, openRegistry } from '../../shared/images/registry-commands.js';
+import { addRegistry, openRegistry } from '../../shared/images/registries.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { rotateSecrets } from '../../shared/secrets/rotate.js';
 import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';

@@ -1,6 +1,6 @@
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import { makeDue } from '../../shared/engine/due.js';
+import { makeDue } from '../../shared/engine/due-records.js';
 import type { WorkKind } from '../../shared/engine/kind.js';
 import {
   type Change,
