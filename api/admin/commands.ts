@@ -14,7 +14,7 @@ import { PLAN_IDS, type PlanId } from '../../shared/services/catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
-/** What the work of a command is given beside the database. After `fail`, its output is printed and the exit code is 1. */
+/** What a command gets besides the database. After `fail`, its output is printed and the exit code is 1. */
 interface Session {
   env: Environment | undefined;
   fail: () => void;

@@ -12,8 +12,8 @@ import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key
- * that is sent decides, even if it is wrong and there is a session too.
+ * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key that is
+ * sent decides, even if it is wrong and there is a session too.
  */
 export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
   return async (ctx) => {
@@ -39,7 +39,7 @@ async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<C
   return known.caller;
 }
 
-/** Who sends this key, with what the path names. Null if the key is wrong, revoked or expired. */
+/** Returns who sends this key, with what the path names. Null if the key is wrong, revoked or expired. */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
   token: string,
@@ -74,7 +74,7 @@ function idsOf({ params, state }: ApiContext): PathIds {
   return { workspaceId: id(params.workspaceId), serviceId: readable ? id(params.serviceId) : null };
 }
 
-/** The session of a cookie's token, if the request comes from the client that the session belongs to. */
+/** Returns the session of a cookie's token. Null if it has ended or belongs to another client. */
 export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }

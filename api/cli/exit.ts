@@ -30,7 +30,7 @@ export class CliError extends Error {
   }
 }
 
-/** An answer that is missing without a terminal. `flag` is what gives it. */
+/** Returns an answer that is missing without a terminal. `flag` is what gives it. */
 export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }
@@ -40,7 +40,7 @@ const BY_STATUS: Readonly<Record<number, ExitCode>> = {
   ...{ 409: EXIT.conflict, 429: EXIT.rateLimited, 502: EXIT.unreachable, 503: EXIT.unreachable, 504: EXIT.unreachable },
 };
 
-/** The exit code of a failed answer of the API. */
+/** Returns the exit code of a failed answer of the API. */
 export function exitCodeOf(status: number): ExitCode {
   return BY_STATUS[status] ?? EXIT.unexpected;
 }

@@ -211,7 +211,7 @@ function keyInEnvironment(
 
 const CODES: Record<string, number> = { unauthenticated: 401, forbidden: 403, not_found: 404, rate_limited: 429 };
 
-/** The message of a failed push, with the exit code that the API's answer would have had. */
+/** Returns the message of a failed push, with the exit code that the API's answer would have had. */
 export function refusalOf(stdout: string, stderr: string): CliError {
   const said = stderr
     .split('\n')

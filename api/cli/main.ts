@@ -28,7 +28,7 @@ function versionOf(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** The exit code. Everything that goes wrong is said on stderr. */
+/** Runs the command line and returns its exit code. Errors are printed on stderr. */
 async function main(args: readonly string[]): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
   const surroundings = { env, cwd: process.cwd(), stdin, stdout, stderr, signal: interruption.signal };

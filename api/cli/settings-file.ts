@@ -31,7 +31,7 @@ export function settingsPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'ranvier', 'rnv.json');
 }
 
-/** Null if there is no file. `tooOpen` is true if other users could read the keys. */
+/** Returns null if there is no file. `tooOpen` is true if other users could read the keys. */
 export async function readSettings(path: string): Promise<{ settings: Settings; tooOpen: boolean }> {
   let text: string;
   try {

@@ -14,7 +14,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
 export type Settings = readonly (readonly [key: string, value: string])[];
 
-/** What holds for every command, whatever the repository's own configuration says. */
+/** Settings of every command, over the repository's own configuration. */
 const HARDENED: Settings = [
   ['core.fsmonitor', 'false'],
   ['core.attributesFile', '/dev/null'],

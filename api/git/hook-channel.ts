@@ -114,7 +114,7 @@ function parseUpdate(line: string): RefUpdate {
   return { from, to, ref: ref.join(' ') };
 }
 
-/** A line without the characters that control a terminal; colours stay. */
+/** Returns a line without the characters that control a terminal; colours stay. */
 export function printable(line: string): string {
   return (
     line

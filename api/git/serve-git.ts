@@ -216,7 +216,7 @@ function parse(ctx: ApiContext): GitRequest {
   return { workspaceId: workspaceId.toLowerCase(), name: name.toLowerCase(), rest, pushes };
 }
 
-/** User and password of HTTP basic authentication, '' if there is none. */
+/** Returns the user and the password of HTTP basic authentication, '' if there is none. */
 export function basic(header: string): { user: string; password: string } {
   const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header.trim()) ?? [];
   const text = Buffer.from(encoded, 'base64').toString('utf8');

@@ -21,7 +21,7 @@ export interface AuditRow {
   created_at: Date;
 }
 
-/** Who changed what. It has no value that was written. */
+/** An entry that is written: who changed what. It never has a value that was written. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'created_at'>;
 
 const ENTRY_COLUMNS = [
@@ -41,7 +41,7 @@ export async function insertAuditEntry(trx: Transaction, entry: AuditEntry): Pro
   await rowsOfPrepared(trx, INSERT, auditValues(entry));
 }
 
-/** The values of a new entry, for a statement that writes it together with what it is about. */
+/** Returns the values of a new entry, for a statement that writes it together with what it is about. */
 export function auditValues(entry: AuditEntry): unknown[] {
   return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column])];
 }
@@ -49,7 +49,7 @@ export function auditValues(entry: AuditEntry): unknown[] {
 /** An entry with the name of its key; null for a session. */
 export type AuditView = AuditRow & { key_name: string | null };
 
-/** The writes in a workspace, newest first. */
+/** Returns the writes in a workspace, newest first. */
 export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest): Promise<Page<AuditView>> {
   const query: Knex.QueryBuilder<AuditView> = db('audit_entries as a')
     .leftJoin('api_keys as k', 'k.id', 'a.credential_id')
@@ -61,7 +61,7 @@ export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest)
 /** Rows that one run of retention deletes; the next run goes on. */
 const BATCH = 20_000;
 
-/** Retention: deletes entries of more than 90 days, which is what the database allows. Returns how many. */
+/** Deletes entries of more than 90 days, which is what the database allows. Returns how many. */
 export function deleteOldAuditEntries(db: Db): Promise<number> {
   return rowCountOf(
     db,

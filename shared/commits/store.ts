@@ -56,12 +56,12 @@ export async function finishCommitEvent(
 
 const KEPT_DAYS = 7;
 
-/** Retention: deletes events that ended more than 7 days ago. Returns how many. */
+/** Deletes events that ended more than 7 days ago. Returns how many. */
 export function deleteOldCommitEvents(db: Db): Promise<number> {
   return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
 
-/** What is known of a service's branch. */
+/** Returns what is known of a service's branch. */
 export async function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
   const row = await oneRow<KnownCommits>(
     db,
@@ -82,7 +82,7 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
-/** The commit that the service runs, if it is of this branch. */
+/** Returns the commit that the service runs, if it is of this branch. */
 export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
     db,
@@ -108,7 +108,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Services that are to be watched and are not yet, or have changed since. */
+/** Returns services that must be watched and are not, or have changed since. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
@@ -137,7 +137,7 @@ export async function watchService(
     .merge();
 }
 
-/** Ends watches of services that are not to be watched any more, and forgets repositories that no service has. */
+/** Ends watches of services that need none any more, and deletes repositories without services. */
 export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
@@ -179,7 +179,7 @@ export type PolledService = WatchedService & {
   branch_missing: boolean;
 };
 
-/** The services of a repository. */
+/** Returns the services of a repository. */
 export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise<PolledService[]> {
   return rowsOf<PolledService>(
     db,
@@ -193,13 +193,13 @@ export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise
   );
 }
 
-/** The commits that are noted of a service's branches. */
+/** Returns the commits that are noted of a service's branches. */
 export async function notedBranches(db: Db, serviceId: string): Promise<Map<string, string>> {
   const rows = await db('commit_heads').where({ service_id: serviceId }).select('branch', 'commit_sha');
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
 }
 
-/** Notes branches and forgets those that are gone, and stores an event for each of which a preview is wanted. */
+/** Records branches, deletes those that are gone, and stores an event for each wanted preview. */
 export async function noteBranches(
   trx: Transaction,
   serviceId: string,

@@ -41,9 +41,9 @@ export interface QueueDeploymentInput {
 }
 
 /**
- * Stores a durable deployment with status `queued` (specification, Deployments) and a sealed copy of the configuration and the
- * variables of this moment. Under `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments.
- * A preview gets the configuration and the variables of its service. Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
+ * Stores a queued deployment with a sealed copy of its variables (specification, Deployments). Under `overlappingDeploys: cancel`,
+ * requests the cancellation of the service's older deployments. A preview gets the configuration and the variables of its service.
+ * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
  * billing_required, and what `resolveVariables` throws.
  */
 export async function queueDeployment(
@@ -141,9 +141,9 @@ export interface QueueRollbackInput {
 }
 
 /**
- * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
- * secret snapshot. Throws conflict if the source never went live or its image is gone, forbidden if the snapshot has
- * values of a protected environment that `authorize` refuses, billing_required. A rollback builds nothing, so it needs no build minutes.
+ * Queues a deployment of an earlier release (specification, Rollback rules). It has the source's image, configuration and snapshot,
+ * and needs no build minutes. Throws conflict if the source never went live or its image is gone, forbidden if `authorize` refuses
+ * a value of a protected environment in the snapshot, billing_required.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -201,8 +201,8 @@ export async function queueRollback(
 }
 
 /**
- * Requests the cancellation of a deployment (specification, Deployment status). After the commit, the deployment
- * cannot go live any more. Throws not_found, deployment_terminal.
+ * Requests the cancellation of a deployment (specification, Deployment status). After the commit, the deployment cannot go live any
+ * more. Throws not_found, deployment_terminal.
  */
 export async function requestCancel(
   trx: Transaction,

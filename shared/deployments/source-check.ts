@@ -10,8 +10,8 @@ import type { ServiceRow } from '../services/rows.js';
 import { isImageSource, isPushSource, repositoryProblem } from '../services/source.js';
 
 /**
- * Throws source_invalid if the service cannot be deployed from the source that this configuration names. A database has no
- * source: throws conflict if the configuration does not fit its data.
+ * Throws source_invalid if the service cannot be deployed from this configuration's source. A database has no source: throws
+ * conflict if the configuration does not fit its data.
  */
 export async function assertSource(
   trx: Transaction,

@@ -50,8 +50,8 @@ export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Prom
 }
 
 /**
- * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed
- * end at once. Returns how many were open.
+ * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed end at
+ * once. Returns how many were open.
  */
 export function cancelOpenDeployments(
   trx: Transaction,
@@ -60,7 +60,7 @@ export function cancelOpenDeployments(
   return requestCancel(trx, DEPLOYMENTS, { service_id: serviceId, id: deploymentId });
 }
 
-/** True while a deployment of the service has not ended. */
+/** Returns true while a deployment of the service has not ended. */
 export async function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
   const row = await db('deployments').where({ service_id: serviceId }).whereNull('finished_at').first('id');
   return row !== undefined;
@@ -81,7 +81,7 @@ function views(db: Db, serviceId: string): Knex.QueryBuilder<DeploymentView> {
     .select('d.*', db.raw(CAN_ROLLBACK));
 }
 
-/** A deployment of this service. */
+/** Returns a deployment of this service. */
 export async function findDeployment(db: Db, serviceId: string, id: string): Promise<DeploymentView | undefined> {
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
@@ -115,7 +115,7 @@ function listSql(position: string, limit: string): string {
 const LIST_FIRST = prepare<ListedDeployment>(listSql('', '$2'));
 const LIST_NEXT = prepare<ListedDeployment>(listSql('and (d.created_at, d.id) < ($3, $4)', '$2'));
 
-/** A service's deployments, newest first. */
+/** Returns a service's deployments, newest first. */
 export async function listDeployments(
   db: Db,
   serviceId: string,
@@ -131,7 +131,9 @@ export async function listDeployments(
 /** A deployment in the list of its workspace. */
 export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
 
-/** A workspace's deployments, newest first; with `active`, those that wait or run. Those of deleted services are left out. */
+/**
+ * Returns a workspace's deployments, newest first; with `active`, those that wait or run. Those of deleted services are left out.
+ */
 export async function listWorkspaceDeployments(
   db: Db,
   workspaceId: string,

@@ -1,6 +1,8 @@
 import type { DueColumns } from '../engine/kind.js';
 
-/** What a deployment of a repository would do (docs/operations.md). A command is '' if there is none. */
+/**
+ * The outcome of a detection: what a deployment of the repository would do (docs/operations.md). A command is '' if there is none.
+ */
 export interface Detection {
   commitSha: string;
   /** The framework's name; null if none is known. */

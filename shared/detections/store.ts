@@ -12,7 +12,9 @@ export async function insertDetection(
   await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() });
 }
 
-/** How many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored. */
+/**
+ * Returns how many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored.
+ */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
   return countOf(

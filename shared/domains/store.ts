@@ -9,7 +9,7 @@ const RESERVED_DAYS = 7;
 /** A claimed check is done again after this time if its worker died. */
 const CLAIM_MINUTES = 10;
 
-/** The domains of a service, newest first. */
+/** Returns the domains of a service, newest first. */
 export async function listDomains(db: Db, serviceId: string, request: PageRequest): Promise<Page<DomainRow>> {
   return fetchPage(
     db<DomainRow>('domains').where({ service_id: serviceId }).whereNull('released_at'),
@@ -22,12 +22,12 @@ export async function findDomain(db: Db, id: string): Promise<DomainRow | undefi
   return db<DomainRow>('domains').where({ id }).whereNull('released_at').first();
 }
 
-/** A domain of the service, locked until the commit. */
+/** Returns a domain of the service, locked until the commit. */
 export async function lockDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
   return trx<DomainRow>('domains').where({ id, service_id: serviceId }).whereNull('released_at').forUpdate().first();
 }
 
-/** The service of the workspace that has this name, if one has it. */
+/** Returns the service of the workspace that has this name, if one has it. */
 export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
   const row = await oneRow<{ name: string }>(
     db,
@@ -50,7 +50,7 @@ export async function insertDomain(
   return row;
 }
 
-/** True if another workspace's service serves the name, or served it until it was deleted some days ago. */
+/** Returns true if another workspace's service serves the name, or served it in the last days. */
 export async function isTaken(
   trx: Transaction,
   domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,

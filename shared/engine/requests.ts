@@ -14,8 +14,8 @@ function openAnd(match: Match): string {
 }
 
 /**
- * Requests the cancellation of the open records that match, and notifies their workers. Those that no worker carries out end at once.
- * Returns how many were open.
+ * Requests the cancellation of the open records that match, and notifies their workers. Those that no worker carries out end at
+ * once. Returns how many were open.
  */
 export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): Promise<number> {
   const { status, possible } = moveOf(kind, 'cancelled');
@@ -38,10 +38,7 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
   );
 }
 
-/**
- * Ends the open records that match as failed, although a worker may hold them: it notices that its lease is lost. `sql` sets further
- * columns.
- */
+/** Ends the open records that match as failed. A worker that holds one loses its lease. `sql` sets further columns. */
 export async function failOpen(db: Db, kind: WorkKind, match: Match, error: string, sql: string): Promise<void> {
   const { status, possible } = moveOf(kind, 'failed');
   await db.raw(

@@ -4,9 +4,9 @@ import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
 /**
- * Events of every kind. `claimed`: a worker holds the record. `released`: it gave the record to others. `handedBack`: a fault of the
- * platform, the same job is tried again. A table of states names them if they change the status. What ends a record is the
- * kind's own: `succeeded`, `failed`, `cancelled`.
+ * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: the worker gave it to others.
+ * `handedBack`: after a fault of the platform, the same job is tried again. A table of states names them if they change the status.
+ * Events that end a record are the kind's own: `succeeded`, `failed`, `cancelled`.
  */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
@@ -27,20 +27,20 @@ export interface Change {
   sql?: string;
   /** A further job becomes due after this time, in milliseconds. */
   dueInMs?: number;
-  /** What the same statement does to other records. */
+  /** Changes of other records in the same statement. */
   beside?: Beside;
 }
 
 export interface Beside {
-  /** SQL, `name as (…)`: what comes before the change. */
+  /** SQL, `name as (…)`: a query before the change. */
   before?: string;
-  /** SQL: without it nothing is changed. */
+  /** SQL: a condition of the change. */
   only?: string;
-  /** SQL, `name as (…)`: what comes after it. The changed record is in `moved`. */
+  /** SQL, `name as (…)`: a query after the change. The changed record is in `moved`. */
   after?: string;
   /** SQL: further columns of the result. */
   columns?: string;
-  /** What the SQL binds as `:name`. */
+  /** Values that the SQL binds as `:name`. */
   values?: Values;
 }
 
@@ -66,7 +66,7 @@ interface Move {
 }
 
 /**
- * Returns how an event changes the status of a kind's records: every change of a status is one of these. A requested cancellation
+ * Returns how an event changes the status of a kind's records. Every change of a status is one of these. A requested cancellation
  * wins over every other end. Throws if the event cannot happen in any state.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
@@ -98,7 +98,7 @@ function columnsOf({ lease }: WorkKind, of: string): string {
   return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
 }
 
-/** The first row, or null. It is prepared if the kind names its columns. */
+/** Returns the first row, or null. The statement is prepared if the kind names its columns. */
 async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
   const rows =
     lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
@@ -159,15 +159,15 @@ export function transition<Row extends WorkRow>(
   );
 }
 
-/** A condition of a claim, and what it sets beside. Both are SQL without bindings. */
+/** A condition of a claim, and further assignments. Both are SQL without bindings. */
 export interface ClaimRules {
   only?: string;
   sql?: string;
 }
 
 /**
- * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, if it waits for admission, or
- * if it must wait for another one of its workspace.
+ * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, if it waits for
+ * admission, or if it must wait for another one of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,
@@ -203,7 +203,7 @@ export async function claim<Row extends WorkRow>(
   });
 }
 
-/** An open record, or null. */
+/** Returns an open record, or null. */
 export function openRecord<Row extends WorkRow>(db: Db, kind: WorkKind, id: string): Promise<Row | null> {
   return rowOf<Row>(
     db,

@@ -75,9 +75,7 @@ export async function createUser(
   return { user, password: input.password === undefined ? password : null };
 }
 
-/**
- * Creates a workspace with its owner, who is created too, as verified, if the address is new. Throws invalid_request.
- */
+/** Creates a workspace with its owner, who is created too, as verified, if the address is new. Throws invalid_request. */
 export async function createWorkspace(
   trx: Transaction,
   input: { name: string; owner: string; plan?: PlanId | undefined },
@@ -146,7 +144,7 @@ export async function createKey(
   };
 }
 
-/** Every key of the workspace with its owner's address, oldest first. Throws not_found. */
+/** Returns every key of the workspace with its owner's address, oldest first. Throws not_found. */
 export async function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
   await workspaceOf(db, workspaceId);
   return listKeys(db, workspaceId);

@@ -40,7 +40,7 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** How many were sent within the lifetime of one, also if they were accepted or withdrawn. */
+/** Returns how many were sent within the lifetime of one, also if they were accepted or withdrawn. */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
@@ -56,7 +56,7 @@ export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer):
 
 const OF_TOKEN = 'select * from invitations where token_hash = :tokenHash and expires_at > now()';
 
-/** The invitation of a token that is still valid. */
+/** Returns the invitation of a token that is still valid. */
 export function findInvitationOfToken(db: Db, tokenHash: Buffer): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(db, OF_TOKEN, { tokenHash });
 }
@@ -66,7 +66,7 @@ export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<Inv
   return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }
 
-/** The invitations of an address that can still be accepted, with the names of their workspaces, oldest first. */
+/** Returns an address's invitations that can be accepted, with their workspaces' names, oldest first. */
 export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & { workspace_name: string })[]> {
   return rowsOf(
     db,
@@ -76,7 +76,7 @@ export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & {
   );
 }
 
-/** One of them, and locks it. */
+/** Returns one of these invitations and locks it. */
 export function lockInvitationOf(trx: Transaction, id: string, email: string): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(
     trx,
@@ -107,7 +107,7 @@ export async function endInvitation(trx: Transaction, workspaceId: string, id: s
   return ended > 0;
 }
 
-/** Retention: deletes those that have expired. Returns how many. */
+/** Deletes those that have expired. Returns how many. */
 export async function deleteExpiredInvitations(db: Db): Promise<number> {
   return db('invitations').whereRaw('expires_at <= now()').delete();
 }

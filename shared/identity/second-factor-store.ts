@@ -1,7 +1,7 @@
 import { type Db, rowCountOf, type Transaction } from '../core/database/client.js';
 import type { UserRow } from './rows.js';
 
-/** Reads and locks a user for a change of the second factor: other transactions wait until this one commits. */
+/** Reads a user and locks the row until the commit, for a change of the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }

@@ -5,7 +5,7 @@ import type { SessionRow, UserRow } from './rows.js';
 const REMEMBERED = `interval '90 days'`;
 const CLIENTS_OF_A_USER = 20;
 
-/** True if the user with this address has signed in from this client within the last 90 days. */
+/** Returns true if the user with this address has signed in from this client within the last 90 days. */
 export async function isKnownClient(db: Db, email: string, client: string): Promise<boolean> {
   const found = await rowCountOf(
     db,
@@ -64,7 +64,7 @@ export async function endSurplusSessions(db: Db, userId: string): Promise<void> 
 }
 
 /**
- * The session of a token's hash, unless it belongs to another client, has expired or was idle for too long. `client` is
+ * Returns the session of a token's hash. Null if it belongs to another client, has expired or was idle for too long. `client` is
  * null over TLS.
  */
 export function findSession(db: Db, tokenHash: Buffer, client: string | null): Promise<SessionWithUser | null> {
@@ -107,7 +107,7 @@ export async function deleteSessions(db: Db, userId: string): Promise<void> {
   await db.raw('delete from sessions where user_id = ?', [userId]);
 }
 
-/** Retention: deletes sessions that have expired. Returns how many. */
+/** Deletes sessions that have expired. Returns how many. */
 export async function deleteExpiredSessions(db: Db): Promise<number> {
   return db('sessions').whereRaw(`expires_at <= now() or seen_at <= now() - ${IDLE}`).delete();
 }

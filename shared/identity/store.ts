@@ -7,7 +7,7 @@ import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import { deleteSessions } from './session-store.js';
 
-/** Null if the address is taken already. Addresses are stored in lower case. */
+/** Returns null if the address is taken already. Addresses are stored in lower case. */
 export async function insertUser(
   db: Db,
   user: { email: string; passwordHash: string; verified: boolean },
@@ -25,7 +25,7 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
-/** Stores a new password and ends all sessions of the user, also one that begins at the same moment with the old password. */
+/** Stores a new password and ends all sessions of the user, also one that starts at this moment. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
@@ -75,7 +75,7 @@ export async function deleteMembership(db: Db, workspaceId: string, userId: stri
   await db('memberships').where({ workspace_id: workspaceId, user_id: userId }).delete();
 }
 
-/** How many owners the workspace has besides this user. */
+/** Returns how many owners the workspace has besides this user. */
 export function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,
@@ -85,7 +85,7 @@ export function countOtherOwners(db: Db, workspaceId: string, userId: string): P
   );
 }
 
-/** The workspaces a user belongs to, with the user's role in each, oldest first. */
+/** Returns the workspaces a user belongs to, with the user's role in each, oldest first. */
 export function workspacesOf(db: Db, userId: string): Promise<(WorkspaceRow & { role: Role })[]> {
   return rowsOf<WorkspaceRow & { role: Role }>(
     db,
@@ -116,7 +116,7 @@ export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow>
   );
 }
 
-/** The row of a key's public part. The caller checks whether the key is revoked or expired. */
+/** Returns the row of a key's public part. The caller checks whether the key is revoked or expired. */
 export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
 }
@@ -139,7 +139,7 @@ export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
 /** A key as its workspace sees it. */
 export type ApiKeyView = ApiKeyRow & { email: string };
 
-/** The keys of a workspace that are not revoked, newest first; those of one member if `userId` is given. */
+/** Returns a workspace's keys that are not revoked, newest first. With `userId`, those of this member. */
 export function pageOfApiKeys(
   db: Db,
   workspaceId: string,
@@ -155,7 +155,7 @@ export function pageOfApiKeys(
   return fetchPage(query, 'k', page);
 }
 
-/** How many keys of a member work or have merely expired. */
+/** Returns how many keys of a member work or have merely expired. */
 export function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,

@@ -49,7 +49,7 @@ export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput
   return row;
 }
 
-/** The workspace's registries, oldest first. Throws not_found. */
+/** Returns the workspace's registries, oldest first. Throws not_found. */
 export async function listRegistries(db: Db, workspaceId: string): Promise<RegistryRow[]> {
   await workspaceOf(db, workspaceId);
   return db<RegistryRow>('registries').where({ workspace_id: workspaceId }).orderBy(['created_at', 'id']);
@@ -62,13 +62,13 @@ export async function removeRegistry(db: Db, id: string): Promise<RegistryRow> {
   return row;
 }
 
-/** The workspace's registry that a configuration names; undefined if it has none of that id. */
+/** Returns the workspace's registry that a configuration names; undefined if it has none of that id. */
 export async function findRegistry(db: Db, workspaceId: string, id: string): Promise<RegistryRow | undefined> {
   if (!isUuid(id)) return undefined;
   return db<RegistryRow>('registries').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** The credentials that a configuration names; null if it names none, or one that is gone. Throws `SealError`. */
+/** Returns the credentials that a configuration names; null if it names none, or one that is gone. Throws `SealError`. */
 export async function openRegistry(
   db: Db,
   keyring: Keyring,

@@ -25,8 +25,8 @@ type Identity = Pick<Credentials, 'workspaceId' | 'email' | 'password' | 'apiKey
 const OWNER = 'owner@ranvier.localhost';
 
 /**
- * The credentials of the embedded platform: those of the first start for as long as the database knows their key, with the
- * addresses of today. `created` says that they are new.
+ * Returns the credentials of the embedded platform, with the addresses of today. Those of the first start stay valid as long as the
+ * database knows their key. `created` is true if they are new.
  */
 export async function ensureCredentials(
   db: Db,

@@ -132,7 +132,7 @@ async function prepareDatabase(url: string, config: Config) {
   }
 }
 
-/** False if the platform ends before its API has answered that it is ready. */
+/** Resolves to true when the API is ready; to false if the platform ends before. */
 async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): Promise<boolean> {
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;

@@ -5,11 +5,11 @@ import type { Logger } from '../core/log.js';
 import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
-/** Milliseconds that what is left has for an orderly end, such as a last checkpoint, before it is killed. */
+/** Time for leftover processes to end in order, for example with a last checkpoint, in milliseconds. Then they are killed. */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
-/** The name that the processes which serve one folder carry on their command lines. */
+/** Returns the name that the processes which serve one folder carry on their command lines. */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;

@@ -35,9 +35,9 @@ const STOP_MS = 10_000;
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
 
 /**
- * Starts the embedded PostgreSQL with its data in `dataDir`, on a socket that only its user and root reach, and on no port. Makes the data on the first start, recovers what a
- * kill left behind, starts the server again when it ends by itself, and ends it when this process does, even by kill -9.
- * As root it runs as another user, also where that user cannot enter the folder's parents.
+ * Starts the embedded PostgreSQL with its data in `dataDir`, on a private socket and on no port. Makes the data on the first start
+ * and recovers what a kill left behind. Restarts a server that ends by itself, and ends it with this process, even after kill -9.
+ * As root it runs as another user, who need not be able to enter the parents of the folder.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir);

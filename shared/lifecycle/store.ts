@@ -33,7 +33,7 @@ export async function markDeleting(trx: Transaction, serviceId: string): Promise
   await publishRouteChange(trx, serviceId);
 }
 
-/** True if a service has anything outside the database: a release, replicas, images, a volume or an open deployment. */
+/** Returns true if a service has a release, replicas, images, a volume or an open deployment. */
 export async function hasInfrastructure(db: Db, serviceId: string): Promise<boolean> {
   const row = await oneRow<{ found: boolean }>(
     db,

@@ -1,7 +1,7 @@
 import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/client.js';
 import { type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
-/** The figures of a service in the last hours, oldest first, with the length of their steps in seconds. */
+/** Returns a service's figures of the last hours, oldest first, and the length of a step in seconds. */
 export async function readMetrics(
   db: Db,
   serviceId: string,
@@ -25,10 +25,7 @@ const LATE_SECONDS = 60;
 /** Seconds of shorter steps that are read at a time when the history has fallen behind. */
 const MAX_SECONDS = 4 * 3600;
 
-/**
- * Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes
- * nothing.
- */
+/** Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes nothing. */
 export async function rollUp(db: Db): Promise<void> {
   for (const [index, { step }] of RESOLUTIONS.entries()) {
     const source = RESOLUTIONS[index - 1];
@@ -78,7 +75,10 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
   return made?.reached ?? true;
 }
 
-/** Deletes steps that are older than the retention of their resolution, and samples of replicas that no longer run. Returns how many. */
+/**
+ * Deletes steps that are older than their resolution's retention, and returns how many. Deletes samples of replicas that no longer
+ * run.
+ */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
   for (const { step, hours } of RESOLUTIONS) {
@@ -89,7 +89,7 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   return deleted;
 }
 
-/** Deletes the figures of services that were deleted: after a minute, edges have reported the last of them. */
+/** Deletes the figures of deleted services, after the minute in which edges report the last of them. */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

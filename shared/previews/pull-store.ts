@@ -42,7 +42,7 @@ function pullViews(db: Db, serviceId: string) {
     .select('r.*', 'p.service_id as preview_id');
 }
 
-/** The pull requests of a service that are known, newest first. */
+/** Returns the pull requests of a service that are known, newest first. */
 export async function listPulls(db: Db, serviceId: string, page: PageRequest): Promise<Page<PullView>> {
   return fetchPage<PullView>(pullViews(db, serviceId) as never, 'r', page);
 }
@@ -60,7 +60,7 @@ export async function lockPullById(trx: Transaction, serviceId: string, id: stri
   return trx<PullRow>('pull_requests').where({ service_id: serviceId, id }).forUpdate().first();
 }
 
-/** Stores what a report says. What a member decided stays. */
+/** Stores a report. The decision of a member stays. */
 export async function storePull(
   trx: Transaction,
   serviceId: string,
@@ -81,8 +81,7 @@ export function countOpenPulls(trx: Transaction, serviceId: string): Promise<num
 }
 
 /**
- * The numbers of the open pull requests of a branch of the repository itself, oldest first; null if none was ever
- * reported of this branch.
+ * Returns the numbers of a branch's open pull requests, oldest first. Null if none was ever reported. Those of forks do not count.
  */
 export async function openPullsOfBranch(db: Db, serviceId: string, branch: string): Promise<number[] | null> {
   const rows = await rowsOf<{ number: number; open: boolean }>(
@@ -103,13 +102,13 @@ export async function decidePull(
     .update({ decision, decided_sha: sha, decided_by: by, decided_at: trx.fn.now(), updated_at: trx.fn.now() });
 }
 
-/** The commit of a fork that a member has approved last; null if there is none, or if it was declined. */
+/** Returns the commit of a fork that was approved last. Null if there is none, or if it was declined. */
 export async function approvedCommit(trx: Transaction, serviceId: string, number: number): Promise<string | null> {
   const row = await trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).first();
   return row?.decision === 'approved' ? row.decided_sha : null;
 }
 
-/** Notes that the preview of an open pull request could not be made, or with false that nothing is to be tried again. */
+/** Schedules another try for a preview that could not be made; false cancels it. */
 export async function noteRetry(db: Db, id: string, again: boolean): Promise<void> {
   const at = again ? db.raw(`now() + interval '${RETRY_SECONDS} seconds'`) : null;
   await db('pull_requests').where({ id }).update({ retry_at: at });
@@ -117,7 +116,7 @@ export async function noteRetry(db: Db, id: string, again: boolean): Promise<voi
 
 const BATCH = 50;
 
-/** Pull requests whose preview is to be tried again. */
+/** Returns pull requests whose preview is to be tried again. */
 export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   return rowsOf<PullRow>(
     db,
@@ -125,7 +124,7 @@ export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   );
 }
 
-/** Retention: deletes closed pull requests that no report has changed for 30 days. Returns how many. */
+/** Deletes closed pull requests that no report has changed for 30 days. Returns how many. */
 export function deleteOldPulls(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -35,9 +35,9 @@ export interface CreatePreviewInput {
 }
 
 /**
- * Makes a preview of a branch, a service of its own beside its base, and queues its first deployment. Returns the
- * deployment, which names the service. Throws conflict if the service has no such preview or has it already, service_archived,
- * capacity_exceeded, and what `queueDeployment` throws.
+ * Makes a preview of a branch, a service of its own beside its base, and queues its first deployment. Returns the deployment, which
+ * names the service. Throws conflict if the service has no such preview or has it already, service_archived, capacity_exceeded, and
+ * what `queueDeployment` throws.
  */
 export async function createPreview(
   trx: Transaction,
@@ -91,17 +91,17 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   baseId: string;
   branch: string;
   commitSha: string;
-  /** The open pull request of the branch, if the report is one of it. */
+  /** The open pull request that the report is about, if any. */
   pullNumber?: number;
   /** Deploys the commit also if it was deployed before. */
   again?: boolean;
 }
 
 /**
- * Deploys a new commit of a branch to its preview, and makes the preview under `previewMode: automatic`. A branch whose pull
- * requests are all closed gets none. Returns null if the branch has no preview and gets none, or if the commit is deployed already. For what
- * learns of commits: hooks, polling and pushes. It must not be called for commits of a fork, because its author is not trusted: a preview has
- * the secrets of its scope. Throws what `createPreview` throws.
+ * Deploys a new commit to its branch's preview, and makes the preview under `previewMode: automatic`. A branch whose pull requests
+ * are all closed gets none. Returns null if the branch has no preview and gets none, or if the commit is deployed already. Hooks,
+ * polling and pushes call it, but never for a commit of a fork: its author is not trusted, and a preview has the secrets of its
+ * scope. Throws what `createPreview` throws.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -139,7 +139,7 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/** Throws conflict for a preview: what is asked for belongs to its service. `what` completes the message. */
+/** Throws conflict for a preview, because the request belongs to its service. `what` completes the message. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw new AppError(

@@ -32,15 +32,15 @@ export interface NewJob<N extends QueueName = QueueName> {
   payload: Payloads[N];
 }
 
-/** The job of a record that is due. */
+/** Returns the job of a record that is due. */
 export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, kind }: DueRecord): NewJob {
   const queue = (queueBy?.queues[kind ?? ''] ?? Object.keys(queues)[0]) as QueueName;
   return { queue, recordId: id, dispatch: dispatches, payload: { [payload]: id } as Payloads[QueueName] };
 }
 
 /**
- * The id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished,
- * would be ignored in silence by the queue.
+ * Returns the id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished, would
+ * be ignored in silence by the queue.
  */
 export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
   return `${queue}-${recordId}-${dispatch}`;

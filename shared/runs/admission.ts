@@ -2,8 +2,8 @@ import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of
- * the slots: a run may last for a day. Atomic under any number of callers. The job of each is due at once.
+ * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of the
+ * slots: a run may last for a day. Atomic under any number of callers. The job of each is due at once.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');

@@ -42,8 +42,8 @@ export type RunDecision =
 const MAX_RETRY_DELAY_MS = 3_600_000;
 
 /**
- * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A
- * command that runs into `timeoutSeconds` hangs and would do so again, so the run ends.
+ * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A command
+ * that runs into `timeoutSeconds` hangs and would do so again, so the run ends.
  */
 export function decideRun(
   outcome: AttemptOutcome,
@@ -63,7 +63,7 @@ export function decideRun(
   return { type: 'retry', delayMs: retryDelayMs(firstRetryMs, attempt), exitCode, error };
 }
 
-/** The wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
+/** Returns the wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
 export function retryDelayMs(firstMs: number, attempt: number): number {
   return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), MAX_RETRY_DELAY_MS);
 }

@@ -5,7 +5,7 @@ import { requestCancel } from '../engine/requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow } from './model.js';
 
-/** SQL: what the next attempt of a run changes. It waits for its time and for admission. */
+/** Returns SQL: what the next attempt of a run changes. It waits for its time and for admission. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }
@@ -21,7 +21,7 @@ export function cancelOpenRuns(
   return requestCancel(trx, RUNS, { service_id: serviceId, id: runId });
 }
 
-/** How many runs of the service have not ended. */
+/** Returns how many runs of the service have not ended. */
 export function countOpenRuns(db: Db, serviceId: string): Promise<number> {
   return countOf(db, 'select count(*) from runs where service_id = ? and finished_at is null', [serviceId]);
 }
@@ -30,7 +30,7 @@ export async function findRun(db: Db, serviceId: string, id: string): Promise<Ru
   return db<RunRow>('runs').where({ id, service_id: serviceId }).first();
 }
 
-/** A service's runs, newest first. */
+/** Returns a service's runs, newest first. */
 export async function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
   const query: Knex.QueryBuilder<RunRow> = db('runs').where({ service_id: serviceId }).select('*');
   return fetchPage(query, 'runs', page);
@@ -39,7 +39,7 @@ export async function listRuns(db: Db, serviceId: string, page: PageRequest): Pr
 const KEPT_DAYS = 30;
 const KEPT_RUNS = 1000;
 
-/** Retention: deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
+/** Deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
 export function deleteOldRuns(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -22,18 +22,18 @@ export function newApiKey(): NewApiKey {
   return { key: `${keyPrefix(lookup)}_${secret}`, lookup, secretHash };
 }
 
-/** The public part of a key, by which people recognise it. */
+/** Returns the public part of a key, by which people recognise it. */
 export function keyPrefix(lookup: string): string {
   return `rnv_${lookup}`;
 }
 
-/** The parts of a key, or null if the text is none. */
+/** Returns the parts of a key, or null if the text is none. */
 export function parseApiKey(text: string): ParsedApiKey | null {
   const [, lookup, secret] = PATTERN.exec(text) ?? [];
   return lookup === undefined || secret === undefined ? null : { lookup, secret };
 }
 
-/** True if the secret is the one of the stored hash; compares in constant time. */
+/** Returns true if the secret is the one of the stored hash; compares in constant time. */
 export function matches(secret: string, secretHash: Buffer): boolean {
   const found = hashToken(secret);
   return found.length === secretHash.length && timingSafeEqual(found, secretHash);

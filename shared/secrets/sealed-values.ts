@@ -6,7 +6,7 @@ export interface SealedValue {
   sealed: Buffer;
 }
 
-/** Values that are sealed with another key than this one, in the order of their ids from `after` on. */
+/** Returns values that are sealed with another key, in the order of their ids from `after` on. */
 export async function sealedWithAnotherKey(
   db: Db,
   { table, column }: SealedColumn,
@@ -55,7 +55,7 @@ export async function forgetKey(db: Db, keyId: string): Promise<boolean> {
   return (await db('secrets_keys').where({ key_id: keyId }).delete()) > 0;
 }
 
-/** How many values are sealed with this key. */
+/** Returns how many values are sealed with this key. */
 export function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
   return countOf(db, `select count(*) from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`, [
     table,

@@ -109,7 +109,7 @@ export const SERVICE_TYPES = TYPES.map(([id, name, plural, description]) => {
   return { id, name, plural, description, runtime: id !== 'static' };
 });
 
-/** The plan of a database; an id that left the catalog is treated as the smallest. */
+/** Returns the plan of a database; an id that left the catalog is treated as the smallest. */
 export function databasePlanOf(id: string): DatabasePlan {
   const [smallest] = DATABASE_PLANS;
   if (smallest === undefined) throw new Error('there are no plans for databases');
@@ -119,26 +119,26 @@ export function databasePlanOf(id: string): DatabasePlan {
 /** Processes of a database besides one for each connection. */
 const DATABASE_PIDS = 64;
 
-/** What the runtime limits a service's processes to. */
+/** Returns what the runtime limits a service's processes to. */
 export function limitsOf(kind: ServiceKind, planId: string): Pick<ServicePlan, 'cpu' | 'memoryMb' | 'pids'> {
   if (!isDataKind(kind)) return planOf(planId);
   const { cpu, memoryMb, maxConnections } = databasePlanOf(planId);
   return { cpu, memoryMb, pids: maxConnections + DATABASE_PIDS };
 }
 
-/** The plan of a running service; an id that left the catalog is treated as the smallest. */
+/** Returns the plan of a running service; an id that left the catalog is treated as the smallest. */
 export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
 }
 
-/** What a replica of a service may use: cores and memory. Data services have plans of their own. */
+/** Returns what a replica of a service may use: cores and memory. Data services have plans of their own. */
 export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
   const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
   const { cpu, memoryMb } = planOf(id);
   return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
 }
 
-/** `service.estimatedMonthly`: the plan's price times the replicas; databases have plans of their own. */
+/** Returns `service.estimatedMonthly`: the plan's price times the replicas. Databases have plans of their own. */
 export function estimatedMonthly(
   kind: ServiceKind,
   planId: string,

@@ -26,8 +26,8 @@ const SLUG_TRIES = 10;
 const SLUG_REST_DAYS = 30;
 
 /**
- * Stores a service under its name's slug, or under one with a suffix if that is reserved, taken, or was another
- * workspace's within the last 30 days. Throws capacity_exceeded.
+ * Stores a service under its name's slug, with a suffix if that is reserved or taken. Another workspace's slug counts as taken for
+ * 30 days after its deletion. Throws capacity_exceeded.
  */
 export async function insertService(trx: Transaction, { reservedSlugs, ...input }: NewService): Promise<ServiceRow> {
   await assertUserLeft(trx, input.workspaceId);

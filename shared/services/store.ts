@@ -6,7 +6,7 @@ import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
 import { SERVICE_COLUMNS, type ServiceRow } from './rows.js';
 
-/** A service with what its presenter and its policies need from other tables. */
+/** A service with the columns of other tables that its presenter and its policies need. */
 export type ServiceView = ServiceRow & {
   environment_group_ids: string[];
   environment_protected: boolean;
@@ -44,7 +44,7 @@ export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   ...['own_domain', 'preview_of', 'volume_host', 'environment_group_ids'],
 ];
 
-/** SQL: what a `ServiceView` has besides the columns of the service `s`. */
+/** SQL: the columns of a `ServiceView` besides those of the service `s`. */
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
@@ -57,7 +57,7 @@ const LATEST_DEPLOYMENT = `left join lateral (
      order by x.created_at desc, x.id desc limit 1
   ) d on true`;
 
-/** SQL: the views of services; the condition is on `s`. */
+/** Returns SQL: the views of services; the condition is on `s`. */
 export function serviceViewSql(condition: string): string {
   return `select ${COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
 }
@@ -69,7 +69,7 @@ export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
 
 const FIND_VIEW = prepare<ServiceView>(serviceViewSql('s.id = $1 and s.workspace_id = $2'));
 
-/** A service of this workspace. `deleted` finds it even after its deletion. */
+/** Returns a service of this workspace. `deleted` finds it even after its deletion. */
 export async function findServiceView(
   db: Db,
   workspaceId: string,
@@ -80,7 +80,7 @@ export async function findServiceView(
   return view === null || (view.deleted_at !== null && !deleted) ? undefined : view;
 }
 
-/** The service of a workspace that has this slug and is not deleted. */
+/** Returns the service of a workspace that has this slug and is not deleted. */
 export async function findServiceBySlug(db: Db, workspaceId: string, slug: string): Promise<ServiceView | undefined> {
   return serviceViews(db).where('s.workspace_id', workspaceId).where('s.slug', slug).whereNull('s.deleted_at').first();
 }
@@ -90,8 +90,8 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Reads a service and locks it for a change: what is read here, above all its environment's protection, still holds when the change
- * is written. It is read after the lock, because a statement that waits for a lock reads other tables as they were before.
+ * Locks a service and reads it, so that what is read still holds when a change is written. It is read after the lock, because a
+ * statement that waits for a lock reads other tables, and so the environment's protection, as they were before.
  */
 export async function lockServiceView(
   trx: Transaction,
@@ -107,8 +107,8 @@ const LOCK_VIEW = prepare<ServiceView>(
 );
 
 /**
- * Locks a service and reads its row as it is then, in one statement. What it reads of other tables, its environment's
- * protection among it, may be as old as the wait for the lock: `writeServiceRow` reads that again.
+ * Locks a service and reads its row as it is then, in one statement. What it reads of other tables, its environment's protection
+ * among it, may be as old as the wait for the lock: `writeServiceRow` reads that again.
  */
 export async function lockServiceRow(
   trx: Transaction,
@@ -127,7 +127,7 @@ const WRITE = prepare<ServiceView>(
    select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
-/** Writes what people set of a locked service, and returns it as it is now. */
+/** Writes the settings of a locked service, and returns the service. */
 export async function writeServiceRow(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'name' | 'configuration' | 'sealed_repository' | 'project_id' | 'environment_id'>,
@@ -189,7 +189,7 @@ export async function replaceServiceRow(
 /** SQL: the service `s` is a preview of another one. */
 export const IS_PREVIEW = 'exists (select from previews p where p.service_id = s.id)';
 
-/** The services of a workspace that are not deleted, archived ones included and previews left out, newest first. */
+/** Returns a workspace's services, newest first: archived ones too, but no previews or deleted ones. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {
   const services = serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at');
   return fetchPage(services.whereRaw(`not ${IS_PREVIEW}`), 's', page);
@@ -206,7 +206,7 @@ export async function updateServiceRow(trx: Transaction, id: string, changes: Se
     .update({ ...changes, updated_at: trx.fn.now() });
 }
 
-/** The environments of a service's groups that are confined to one. */
+/** Returns the environments of a service's groups that are confined to one. */
 export async function groupEnvironments(
   db: Db,
   serviceId: string,
@@ -219,12 +219,12 @@ export async function groupEnvironments(
   );
 }
 
-/** A service that exists, or undefined. */
+/** Returns a service that exists, or undefined. */
 export async function getService(db: Db, id: string): Promise<ServiceRow | undefined> {
   return db<ServiceRow>('services').where({ id }).whereNull('deleted_at').first();
 }
 
-/** Reads and locks a service for a change of its state: other such transactions wait until this one ends. */
+/** Reads a service and locks its row until the commit, for a change of its state. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
 }

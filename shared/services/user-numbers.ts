@@ -1,7 +1,7 @@
 import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 
-/** What a service has left on hosts beside its infrastructure, such as caches, is swept within this time. */
+/** Files of a service on hosts besides its infrastructure, such as caches, are swept within this time. */
 const REST_HOURS = 6;
 
 /** The numbers that one workspace may hold, of 200,000. Those that rest after a deletion count. */
@@ -23,7 +23,7 @@ export async function assertUserLeft(trx: Transaction, workspaceId: string): Pro
   );
 }
 
-/** Gives the user of a service that is about to be deleted to another one, once nothing of it is left. */
+/** Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left. */
 export async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(
     `insert into freed_user_numbers (number, service_id, workspace_id, untouched, free_from)
@@ -38,8 +38,8 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 }
 
 /**
- * Records that a host has looked for processes and files of users, and lets the numbers that it found rest again. `look` returns those
- * numbers; if it throws, nothing is recorded.
+ * Records that a host was searched for users' processes and files. Numbers that it found rest again. `look` returns those numbers;
+ * if it throws, nothing is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
@@ -57,7 +57,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees the numbers that no record has, such as those of requests that failed after they took one. Returns how many. */
+/** Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -52,12 +52,12 @@ function withProtection(variables: string): string {
        from (${variables}) r left join environment_groups g on g.id = r.group_id order by r.key`;
 }
 
-/** The variables that reach a service, each key once. */
+/** Returns the variables that reach a service, each key once. */
 export async function variablesReaching(db: Db, serviceId: string, scope: DeploymentScope): Promise<VariableSource[]> {
   return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId, scope });
 }
 
-/** How many variables reach a service, and how many bytes their keys and own values have, without what references lend. */
+/** Returns how many variables reach a service, and the bytes of their keys and own values. Values of references do not count. */
 export async function sizeReaching(
   db: Db,
   serviceId: string,
@@ -82,7 +82,7 @@ export interface Referred {
   variable: VariableSource | undefined;
 }
 
-/** A provider of the same workspace that is not deleted, with its variable of a key. */
+/** Returns a provider of the same workspace that is not deleted, with its variable of a key. */
 export async function findReferencedVariable(
   db: Db,
   {

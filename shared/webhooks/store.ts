@@ -79,8 +79,8 @@ const SOURCES: readonly string[] = [
 ];
 
 /**
- * Stores a delivery for each new event that a webhook subscribes to, unless too many of its deliveries wait. False if there are no
- * webhooks.
+ * Stores a delivery for each new event that a webhook subscribes to. False if there are no webhooks. A webhook with too many
+ * waiting deliveries gets none.
  */
 export async function storeDeliveries(db: Db): Promise<boolean> {
   if ((await rowCountOf(db, 'select from webhooks limit 1')) === 0) return false;
@@ -102,7 +102,7 @@ export async function storeDeliveries(db: Db): Promise<boolean> {
   return true;
 }
 
-/** Stores one delivery for each webhook of the workspace that subscribes to this event, once for each subject. */
+/** Stores one delivery for each webhook of the workspace that has the event, once for each subject. */
 export async function storeDelivery(
   db: Db,
   input: { workspaceId: string; event: WebhookEvent; subject: string; data: object },
@@ -115,7 +115,7 @@ export async function storeDelivery(
   );
 }
 
-/** Workspaces with a webhook for budget alerts, and the configuration from which alerts are computed. */
+/** Returns workspaces with a webhook for budget alerts, and what alerts are computed from. */
 export async function workspacesWithBudgetWebhooks(
   db: Db,
 ): Promise<{ id: string; name: string; configuration: object }[]> {
@@ -178,7 +178,7 @@ export async function recordTry(
 
 const KEPT_DAYS = 7;
 
-/** Retention: deletes deliveries of events that happened more than 7 days ago. Returns how many. */
+/** Deletes deliveries of events that happened more than 7 days ago. Returns how many. */
 export function deleteOldDeliveries(db: Db): Promise<number> {
   return rowCountOf(
     db,

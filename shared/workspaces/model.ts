@@ -59,7 +59,7 @@ export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(with
   additionalProperties: false,
 });
 
-/** Every setting of a workspace: what it has stored over the defaults. */
+/** Returns every setting of a workspace: what it has stored over the defaults. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }

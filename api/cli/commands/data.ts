@@ -10,7 +10,7 @@ import type { WaitOptions } from './wait-options.js';
 
 const POLL_INTERVAL_MS = 1000;
 
-/** The databases of the workspace. Each is reached on the private network alone, with what it offers as variables. */
+/** Lists the databases of the workspace. They are reached only on the private network. */
 export async function list(cli: Cli): Promise<void> {
   const services = (await cli.services()).filter(isData);
   if (cli.json) return cli.terminal.json({ services });
@@ -41,7 +41,7 @@ export async function create(cli: Cli, kind: string, options: WaitOptions & { na
   await followDeployment(cli, { service, id }, options);
 }
 
-/** Gives a service the address of a database as a variable that refers to it, so that no password is copied. */
+/** Adds a variable to a service that refers to the address of a database. No password is copied. */
 export async function attach(cli: Cli, name: string, { as }: { as?: string }): Promise<void> {
   const database = await find(cli, name);
   const service = await cli.service();

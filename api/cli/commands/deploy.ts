@@ -55,7 +55,7 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
   throw new CliError(EXIT.conflict, `${service.name} has no earlier release that can be rolled back to`);
 }
 
-/** The deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
+/** Returns the deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is no end of an id of a deployment`);

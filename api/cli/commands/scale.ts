@@ -9,7 +9,7 @@ export interface ScaleOptions {
   max?: number;
 }
 
-/** How a service runs now: its replicas, what they use, and how they are. */
+/** Shows how a service runs now: its replicas, what they use, and their health. */
 export async function ps(cli: Cli): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -35,7 +35,9 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Changes how many replicas a service has, or between how many it scales by itself, and its plan. Throws 2 if nothing is to change. */
+/**
+ * Changes how many replicas a service has, or between how many it scales by itself, and its plan. Throws 2 if nothing is to change.
+ */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

@@ -17,7 +17,7 @@ export interface UpOptions extends WaitOptions {
 const RECORDED_MS = 30_000;
 const POLL_INTERVAL_MS = 500;
 
-/** Deploys the files of a folder: pushes them to its service, which is made on first use, and follows the deployment. */
+/** Pushes the files of a folder to its service and follows the deployment. The service is made on first use. */
 export async function up(cli: Cli, dir: string | undefined, options: UpOptions): Promise<void> {
   const { terminal } = cli;
   const api = await cli.client();
