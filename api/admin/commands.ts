@@ -9,7 +9,7 @@ import type { RegistryRow } from '../../shared/images/model.js';
 import * as registries from '../../shared/images/registries.js';
 import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate.js';
+import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate-secrets.js';
 import { PLAN_IDS, type PlanId } from '../../shared/services/catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 

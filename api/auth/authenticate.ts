@@ -3,7 +3,7 @@ import { AppError } from '../../shared/core/errors.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
 import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
-import { hashToken } from '../../shared/secrets/token.js';
+import { hashToken } from '../../shared/secrets/random-token.js';
 import { clientOf } from '../http/client.js';
 import type { ApiDeps, Caller } from '../http/context.js';
 import type { FailureLimit } from '../http/rate-limit.js';

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
-import { sameSecret } from '../../shared/secrets/token.js';
+import { sameSecret } from '../../shared/secrets/random-token.js';
 
 /**
  * The tokens that a page must send with a session's writes (specification, Authentication 3). A token is derived from

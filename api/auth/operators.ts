@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../../shared/core/config.js';
-import { hashToken, sameSecret } from '../../shared/secrets/token.js';
+import { hashToken, sameSecret } from '../../shared/secrets/random-token.js';
 import type { ApiContext } from '../http/state.js';
 import type { GuessLimit } from './guess-limit.js';
 

@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { CliError, EXIT } from './exit.js';
-import { ApiClient, send } from './http.js';
+import { ApiClient, send } from './api-client.js';
+import type { Service, Workspace } from './api-types.js';
+import { CliError, EXIT } from './exit-codes.js';
 import { type Login, readSettings, type Settings, settingsPath, writeSettings } from './settings-file.js';
 import { type Streams, Terminal } from './terminal.js';
-import type { Service, Workspace } from './types.js';
 
 /** Options of every command. */
 export interface GlobalOptions {

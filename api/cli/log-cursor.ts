@@ -1,5 +1,5 @@
-import type { ApiClient } from './http.js';
-import type { LogBatch, LogLine } from './types.js';
+import type { ApiClient } from './api-client.js';
+import type { LogBatch, LogLine } from './api-types.js';
 
 const BATCH = 500;
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
-import { CliError, EXIT } from './exit.js';
+import { CliError, EXIT } from './exit-codes.js';
 import { createProgram } from './program.js';
-import { escaped } from './text.js';
+import { escaped } from './terminal-text.js';
 
 /** `rnv`, the command line for people who deploy. It knows the API and nothing else of the platform. */
 

@@ -8,7 +8,7 @@ import { logs } from './commands/logs.js';
 import * as status from './commands/status.js';
 import { up } from './commands/up.js';
 import { addServiceCommands, type Parts } from './service-commands.js';
-import { parseDuration } from './text.js';
+import { parseDuration } from './terminal-text.js';
 
 const NOTES = `
 RNV_URL, RNV_KEY and RNV_SERVICE replace the address, the key and the service that are stored. Data goes to stdout, everything else to

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CliError, EXIT } from './exit.js';
+import { CliError, EXIT } from './exit-codes.js';
 
 /** A key of one workspace of one installation. */
 export interface Login {

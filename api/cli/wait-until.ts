@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError } from './api-client.js';
 import type { Cli } from './cli.js';
-import { type CliError, EXIT } from './exit.js';
-import { ApiError } from './http.js';
+import { type CliError, EXIT } from './exit-codes.js';
 
 export interface WaitUntil {
   /** In milliseconds. Without it the wait has no end. */

@@ -12,8 +12,8 @@ import { type BodyLimits, boundedBody, FETCH_LIMITS, pushLimits, watchPace } fro
 import { endPush } from './end-push.js';
 import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
 import { HookChannel } from './hook-channel.js';
+import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './pushed-repositories.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
-import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './repositories.js';
 
 /** A request that git's `http-backend` answers. */
 export interface Exchange {

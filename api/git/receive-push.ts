@@ -14,7 +14,7 @@ import { getService } from '../../shared/services/store.js';
 import { followDeployment } from './follow-deployment.js';
 import type { HookAnswer, HookChannel, HookRequest } from './hook-channel.js';
 import { newDeploymentId, queuePush } from './push-commands.js';
-import type { PushedRepository } from './repositories.js';
+import type { PushedRepository } from './pushed-repositories.js';
 import { settleEndedPush } from './settle-pushes.js';
 
 export interface PushDeps extends CommandDeps {

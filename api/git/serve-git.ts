@@ -14,9 +14,9 @@ import { API_ROOT, type Endpoint } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
-import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward.js';
+import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward-request.js';
 import { fetchFrom, pushTo } from './git-backend.js';
-import { PushedRepositories } from './repositories.js';
+import { PushedRepositories } from './pushed-repositories.js';
 
 /**
  * `git push`, `git fetch` and `git clone` of services that are deployed by push: `/git/<workspaceId>/<slug>.git`, with a key as the

@@ -4,7 +4,7 @@ import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { branchRef } from '../../shared/pushes/model.js';
 import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/store.js';
-import type { PushedRepositories, PushedRepository } from './repositories.js';
+import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
  * Moves the branch to a pushed commit that is live, and forgets a commit that failed. A later push that has moved the branch wins.

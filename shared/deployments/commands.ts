@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.js';
 import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
 import { assertNotRestoring } from '../operations/commands.js';
-import { derivePreview } from '../previews/derive.js';
+import { derivePreview } from '../previews/derive-preview.js';
 import { touchPreview } from '../previews/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SEALED } from '../secrets/sealed-columns.js';

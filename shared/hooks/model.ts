@@ -4,7 +4,7 @@ import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../previews/pull-model.js';
 import { readPull } from '../pulls/read-report.js';
-import { sameSecret } from '../secrets/token.js';
+import { sameSecret } from '../secrets/random-token.js';
 
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];

@@ -2,7 +2,7 @@ import type { Db, Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
-import { hashToken, newToken } from '../secrets/token.js';
+import { hashToken, newToken } from '../secrets/random-token.js';
 import type { SessionRow, UserRow } from './rows.js';
 import { useCode } from './second-factor.js';
 import { lockUser } from './second-factor-store.js';

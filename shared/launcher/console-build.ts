@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import { spawnTethered } from './tethered.js';
+import { spawnTethered } from './tethered-child.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = 'dist/api/pages/build-console.js';

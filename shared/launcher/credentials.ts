@@ -7,7 +7,7 @@ import { createKey, createWorkspace } from '../identity/commands.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../identity/store.js';
 import { parseApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
-import { writePrivately } from './files.js';
+import { writePrivately } from './private-file.js';
 
 /** What a person needs to use the platform; kept in `DATA_DIR/credentials.json`. */
 export interface Credentials {

@@ -3,13 +3,13 @@ import { chmod, chown, type FileHandle, mkdir, open, rename, rm, stat } from 'no
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readIfThere } from '../core/exists.js';
-import { writePrivately } from './files.js';
-import { labelOf } from './leftovers.js';
+import { labelOf } from './leftover-processes.js';
 import { addressFiles, SUPERUSER } from './postgres-address.js';
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.js';
 import { prepareSocketFolder, type SocketFolder } from './postgres-socket.js';
+import { writePrivately } from './private-file.js';
 import { postgresUser, runAs, type SystemUser } from './system-user.js';
-import { spawnTethered, type Tethered, type TetherOptions } from './tethered.js';
+import { spawnTethered, type Tethered, type TetherOptions } from './tethered-child.js';
 
 const ORPHAN_SECONDS = 10;
 const RECENT_LINES = 20;

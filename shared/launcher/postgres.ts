@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import { writePrivately } from './files.js';
-import { endLeftovers } from './leftovers.js';
+import { endLeftovers } from './leftover-processes.js';
 import { addressFiles, DATABASE, serverUrl } from './postgres-address.js';
 import { childOptions, ensureCluster, type Place, preparePlace, recentLines } from './postgres-cluster.js';
 import { clearSocketFolder, PORT } from './postgres-socket.js';
-import { spawnTethered, type Tethered } from './tethered.js';
+import { writePrivately } from './private-file.js';
+import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface PostgresOptions {
   /** The platform's DATA_DIR, which exists; everything of PostgreSQL is in `postgres/` below it. */

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import type { Logger } from '../core/log.js';
-import { spawnTethered, type Tethered } from './tethered.js';
+import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface ProcfileLine {
   name: string;

@@ -1,5 +1,5 @@
-import { isBranchName } from '../core/formats.js';
 import { field, text } from '../core/json-fields.js';
+import { isBranchName } from '../core/string-formats.js';
 import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;

@@ -1,4 +1,4 @@
-import { isBranchName } from '../core/formats.js';
+import { isBranchName } from '../core/string-formats.js';
 
 /** A ref that a push changes. An id of zeros stands for "there is none". */
 export interface RefUpdate {

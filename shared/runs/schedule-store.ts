@@ -1,5 +1,5 @@
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import type { Schedule } from './ticks.js';
+import type { Schedule } from './cron-ticks.js';
 
 /** SQL: true for a cron service `s` whose schedule runs. Suspending, archiving or deleting it stops the schedule. */
 const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;

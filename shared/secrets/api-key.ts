@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { hashToken, newToken } from './token.js';
+import { hashToken, newToken } from './random-token.js';
 
 /** `rnv_<lookup>_<secret>` (specification, Authentication): the lookup finds the row, the secret proves the key. */
 const PATTERN = /^rnv_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;

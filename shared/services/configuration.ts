@@ -1,8 +1,8 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { MAX_SCHEDULE_LENGTH } from '../core/cron-expression.js';
 import type { ErrorDetail } from '../core/errors.js';
-import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/formats.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
-import { MAX_SCHEDULE_LENGTH } from '../core/schedule.js';
+import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
 import { nameProblem } from './database-name.js';
 import { isDataKind, type ServiceKind } from './model.js';
@@ -54,7 +54,7 @@ export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
 /**
  * A service's configuration with its bounds and defaults (specification, Service). `branch`, `ip-range`, `cron` and `time-zone`
- * are formats that `shared/core/formats.ts` defines.
+ * are formats that `shared/core/string-formats.ts` defines.
  */
 const FIELDS = {
   autoDeploy: oneOf(['off', 'commit'], 'off'),

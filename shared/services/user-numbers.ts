@@ -57,7 +57,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left. */
+/** Frees the numbers that no record has, such as those of requests that failed after they took one. Returns how many. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -3,8 +3,8 @@ import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { newToken } from '../secrets/token.js';
 import { MAX_WAITING, MAX_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
 
 /** Rows as pg gives them to us. Column comments are in the migration. */

@@ -1,9 +1,9 @@
+import type { ApiClient } from '../api-client.js';
+import type { Backup, Operation, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { followDeployment } from '../follow.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, seconds, shortId, table } from '../text.js';
-import type { Backup, Operation, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { followDeployment } from '../follow-deployment.js';
+import { ago, oneLine, seconds, shortId, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { operationEnded } from './lifecycle.js';
 import type { WaitOptions } from './wait-options.js';

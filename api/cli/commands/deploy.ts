@@ -1,9 +1,9 @@
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { followDeployment } from '../follow.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, shortId, shortSha } from '../text.js';
-import type { Deployment, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { followDeployment } from '../follow-deployment.js';
+import { ago, oneLine, shortId, shortSha } from '../terminal-text.js';
 import type { WaitOptions } from './wait-options.js';
 
 export interface DeployOptions extends WaitOptions {

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type EnvEntry, parseEnv } from '../../pages/console/ui/env-text.js';
+import type { Service, Variable } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT, missingAnswer } from '../exit.js';
-import { ago, count, table } from '../text.js';
-import type { Service, Variable } from '../types.js';
+import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
+import { ago, count, table } from '../terminal-text.js';
 
 /** Variables act on the next deployment. Their values come by stdin or prompt, and no command shows one. */
 const NEXT = 'It acts with the next deployment: rnv deploy';

@@ -1,8 +1,8 @@
 import { basename, resolve } from 'node:path';
+import type { Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { WorkTree } from '../git.js';
-import type { Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { WorkTree } from '../work-tree.js';
 
 export interface InitOptions {
   name?: string;

@@ -1,8 +1,8 @@
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Operation, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, seconds, shortId, shortSha, table } from '../text.js';
-import type { Deployment, Operation, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { ago, oneLine, seconds, shortId, shortSha, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 import type { WaitOptions } from './wait-options.js';

@@ -1,9 +1,9 @@
+import { ApiClient } from '../api-client.js';
+import type { ApiKey } from '../api-types.js';
 import { type Cli, normalUrl } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { ApiClient } from '../http.js';
+import { CliError, EXIT } from '../exit-codes.js';
 import type { Login } from '../settings-file.js';
-import { oneLine } from '../text.js';
-import type { ApiKey } from '../types.js';
+import { oneLine } from '../terminal-text.js';
 
 export interface LogoutOptions {
   url?: string;

@@ -1,8 +1,8 @@
+import type { ApiClient } from '../api-client.js';
+import type { LogBatch, LogLine, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import type { ApiClient } from '../http.js';
 import { LogCursor } from '../log-cursor.js';
-import { printable } from '../text.js';
-import type { LogBatch, LogLine, Service } from '../types.js';
+import { printable } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 

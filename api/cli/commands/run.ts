@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from '../api-client.js';
+import type { LogBatch, Run, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
+import { CliError, EXIT } from '../exit-codes.js';
 import { LogCursor } from '../log-cursor.js';
-import { ago, oneLine, printable, seconds, shortId, table } from '../text.js';
-import type { LogBatch, Run, Service } from '../types.js';
+import { ago, oneLine, printable, seconds, shortId, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import type { WaitOptions } from './wait-options.js';
 

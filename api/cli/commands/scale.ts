@@ -1,7 +1,7 @@
+import type { Metrics, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { count, oneLine, table } from '../text.js';
-import type { Metrics, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { count, oneLine, table } from '../terminal-text.js';
 
 export interface ScaleOptions {
   plan?: string;

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Service, WorkspaceDeployment } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, printable, shortSha, table } from '../text.js';
-import type { Deployment, Service, WorkspaceDeployment } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
 
 /** Prints one line for each service: what it is, whether it serves, since when, and where. With --service, only that one. */
 export async function status(cli: Cli): Promise<void> {

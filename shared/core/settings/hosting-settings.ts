@@ -1,4 +1,4 @@
-import { isIpRange } from '../formats.js';
+import { isIpRange } from '../string-formats.js';
 import {
   choice,
   flag,

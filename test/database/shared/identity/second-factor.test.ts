@@ -14,7 +14,7 @@ import { findSession } from '../../../../shared/identity/session-store.js';
 import { signIn } from '../../../../shared/identity/sign-in.js';
 import { setPasswordHash } from '../../../../shared/identity/store.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
-import { hashToken } from '../../../../shared/secrets/token.js';
+import { hashToken } from '../../../../shared/secrets/random-token.js';
 import { cheapHash, makeUser } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CliError, EXIT, exitCodeOf } from './exit.js';
+import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /** A failed request. `status` is 0 if there was no answer. */
 export class ApiError extends CliError {

@@ -73,6 +73,6 @@ export function shortSha(sha: string): string {
   return sha.slice(0, 7);
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
+export function count(number: number, one: string): string {
+  return `${number} ${number === 1 ? one : `${one}s`}`;
 }

@@ -1,10 +1,10 @@
+import type { ApiClient } from './api-client.js';
+import type { Deployment, LogBatch, Service } from './api-types.js';
 import type { Cli } from './cli.js';
-import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime } from './deployment-view.js';
-import { CliError, EXIT } from './exit.js';
-import type { ApiClient } from './http.js';
+import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime } from './deployment-lines.js';
+import { CliError, EXIT } from './exit-codes.js';
 import { LogCursor } from './log-cursor.js';
-import { oneLine, printable, seconds, shortId } from './text.js';
-import type { Deployment, LogBatch, Service } from './types.js';
+import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 import { waitUntil } from './wait-until.js';
 
 export interface FollowOptions {

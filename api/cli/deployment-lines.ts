@@ -1,5 +1,5 @@
-import { oneLine, printable, seconds, shortId } from './text.js';
-import type { Deployment } from './types.js';
+import type { Deployment } from './api-types.js';
+import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 
 /** Formats deployments for the terminal. Pure: the API's answer and the time are given. */
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isSchedule, MAX_SCHEDULE_LENGTH } from './schedule.js';
+import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
 /** The longest IPv6 address, one with an embedded IPv4 address, and a prefix. */
 export const MAX_IP_RANGE_LENGTH = 49;

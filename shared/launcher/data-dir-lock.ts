@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runningHolder, tryLockFile } from '../core/lock-file.js';
 import { identityOf } from '../core/process-identity.js';
-import { writePrivately } from './files.js';
+import { writePrivately } from './private-file.js';
 
 /**
  * Makes this process the only one on a DATA_DIR. Returns a function that releases the lock. The lock of a process that was killed

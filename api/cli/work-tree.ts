@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
-import { CliError, EXIT, exitCodeOf } from './exit.js';
+import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /** Git on the user's machine. Nothing in the user's repository changes: no commit, no branch, no remote, no object, no file. */
 

@@ -18,7 +18,7 @@ import {
 } from '../../shared/pushes/store.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { type GitResult, runGit } from './git-process.js';
-import { writeHooks } from './hooks.js';
+import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
 /** Releases whose commits a repository keeps even if no branch has them any more, so that they can be built again. */

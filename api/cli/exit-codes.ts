@@ -1,4 +1,4 @@
-import { escaped } from './text.js';
+import { escaped } from './terminal-text.js';
 
 /** How `rnv` ends. Scripts rely on these numbers. */
 export const EXIT = {
