@@ -3,7 +3,6 @@ import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/d
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { BranchNews, KnownCommits } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface CommitEventRow {
   id: string;
   service_id: string;

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
 import { assertNotRestoring } from '../operations/commands.js';
@@ -103,7 +103,7 @@ async function lockDeployable(
   if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
   const service = locked ?? (await lockService(trx, serviceId));
   if (!service) throw new AppError('not_found');
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (service.archived) throw new AppError('service_archived');
   await assertNotRestoring(trx, serviceId);
   return service;
@@ -152,16 +152,13 @@ export async function queueRollback(
 ): Promise<DeploymentRow> {
   const service = await lockDeployable(trx, deps, serviceId);
   if (isDataKind(service.kind)) {
-    throw new AppError(
-      'conflict',
-      'A database is not rolled back: change its configuration and deploy it, or restore a backup',
-    );
+    throw conflict('A database is not rolled back: change its configuration and deploy it, or restore a backup');
   }
   const image = source.image_id ? await getImage(trx, source.image_id) : undefined;
   if (source.service_id !== service.id || source.status !== 'live' || !image) {
-    throw new AppError('conflict', 'Only a deployment of this service that went live can be rolled back to');
+    throw conflict('Only a deployment of this service that went live can be rolled back to');
   }
-  if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
+  if (image.removed_at) throw conflict('The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
   const { plan } = source.configuration;
   const workspace = await workspaceOf(trx, service.workspace_id);

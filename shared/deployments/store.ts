@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Db, Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import { requestCancel } from '../engine/requests.js';
@@ -30,8 +30,7 @@ export async function insertDeployment(trx: Transaction, deployment: NewDeployme
       updated_at: now,
     })
     .returning('*');
-  if (!row) throw new Error('the deployment was not stored');
-  return row;
+  return returnedRow(row);
 }
 
 export async function getDeployment(db: Db, id: string): Promise<DeploymentRow | undefined> {

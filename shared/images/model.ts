@@ -52,7 +52,6 @@ export interface BuiltImage {
   sizeBytes: number;
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface RegistryRow {
   id: string;
   workspace_id: string;

@@ -5,7 +5,6 @@ import type { LifecycleStatus } from '../services/model.js';
 import { type ServiceView, serviceViews } from '../services/store.js';
 import type { PreviewFacts } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface PreviewRow {
   service_id: string;
   base_id: string;

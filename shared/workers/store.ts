@@ -79,7 +79,6 @@ export async function repairCounts(db: Db): Promise<{ sweep: string; count: numb
   return rowsOf(db, 'select sweep, count from repairs order by sweep');
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface WorkerRow {
   id: string;
   host: string;

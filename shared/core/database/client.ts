@@ -136,13 +136,18 @@ export async function rowCountOf(db: Db, sql: string, bindings: Parameters<typeo
   return result.rowCount;
 }
 
+/** Returns the values of the one column that a statement selects. */
+export async function valuesOf<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T[]> {
+  return (await rowsOf<Record<string, T>>(db, sql, bindings)).flatMap((row) => Object.values(row));
+}
+
 /** Returns the number that a statement selects as `count`; 0 if it returns no row. */
 export async function countOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
   return (await oneRow<{ count: number }>(db, sql, bindings))?.count ?? 0;
 }
 
 /** Returns the row of a statement that always returns one. Throws an error if it returned none. */
-export function returnedRow<T>(row: T | null): T {
-  if (row === null) throw new Error('the statement returned no row');
+export function returnedRow<T>(row: T | null | undefined): T {
+  if (row === null || row === undefined) throw new Error('the statement returned no row');
   return row;
 }
