@@ -24,7 +24,7 @@ export interface EngineImageStore extends ImageStore {
   readonly ownPrefix: string | null;
   /** Names a built image, and pushes it if there is a registry. Throws `BuildError`. */
   keep(imageId: string, serviceId: string, options: KeepOptions): Promise<KeptImage>;
-  /** Removes images without a name that the emptying of caches left more than 30 days ago; returns how many. */
+  /** Removes unnamed images that are more than 30 days old, which emptied caches leave. Returns how many. */
   removeOldCaches(): Promise<number>;
 }
 
