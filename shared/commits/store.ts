@@ -178,7 +178,6 @@ export type PolledService = WatchedService & {
   branch_missing: boolean;
 };
 
-/** Returns the services of a repository. */
 export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise<PolledService[]> {
   return rowsOf<PolledService>(
     db,

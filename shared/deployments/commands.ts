@@ -59,10 +59,7 @@ export async function queueDeployment(
   await assertKeyUnused(trx, input.idempotency);
   const workspace = await workspaceOf(trx, service.workspace_id);
   await assertBuildMinutesLeft(trx, workspace);
-  const { plan } = configuration;
-  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, configuration) }, workspace);
-  await assertRoomFor(trx, 'deployments', service.workspace_id);
-  await applyOverlap(trx, service, workspace);
+  await makeRoom(trx, service, configuration, workspace);
 
   await prepareDataServer(trx, deps.keyring, service, configuration);
   const id = input.id ?? uuidv7();
@@ -80,11 +77,7 @@ export async function queueDeployment(
     configuration,
     snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
     variable_names: Object.keys(resolved.values).sort(),
-    sealed_repository: resealAddress(
-      deps.keyring,
-      { column: SEALED.repository, id: service.id, sealed: service.sealed_repository },
-      id,
-    ),
+    sealed_repository: resealAddress(deps.keyring, SEALED.repository, service, id),
     ...keyColumns(input.idempotency),
   });
 }
@@ -121,13 +114,20 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
   }
 }
 
-/** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
-async function applyOverlap(
+/**
+ * Throws billing_required or capacity_exceeded if the workspace has no room for a deployment of this configuration. Under
+ * `overlappingDeploys: cancel` it cancels the older deployments of the service; under `wait` the new one queues.
+ */
+async function makeRoom(
   trx: Transaction,
   service: ServiceRow,
-  { configuration }: Pick<WorkspaceRow, 'configuration'>,
+  configuration: ServiceConfiguration,
+  workspace: WorkspaceRow,
 ): Promise<void> {
-  const { overlappingDeploys } = workspaceConfiguration(configuration);
+  const replicas = replicasOfRelease(service, configuration);
+  await assertWithinBudget(trx, service, { plan: configuration.plan, replicas }, workspace);
+  await assertRoomFor(trx, 'deployments', service.workspace_id);
+  const { overlappingDeploys } = workspaceConfiguration(workspace.configuration);
   if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
 }
 
@@ -160,17 +160,8 @@ export async function queueRollback(
   }
   if (image.removed_at) throw conflict('The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
-  const { plan } = source.configuration;
-  const workspace = await workspaceOf(trx, service.workspace_id);
-  await assertWithinBudget(
-    trx,
-    service,
-    { plan, replicas: replicasOfRelease(service, source.configuration) },
-    workspace,
-  );
   await assertSnapshotUsable(trx, deps.keyring, source, authorize);
-  await assertRoomFor(trx, 'deployments', service.workspace_id);
-  await applyOverlap(trx, service, workspace);
+  await makeRoom(trx, service, source.configuration, await workspaceOf(trx, service.workspace_id));
   await touchPreview(trx, service.id);
 
   const id = uuidv7();
@@ -187,11 +178,7 @@ export async function queueRollback(
     configuration: source.configuration,
     snapshot_id: source.snapshot_id,
     variable_names: source.variable_names,
-    sealed_repository: resealAddress(
-      deps.keyring,
-      { column: SEALED.deploymentRepository, id: source.id, sealed: source.sealed_repository },
-      id,
-    ),
+    sealed_repository: resealAddress(deps.keyring, SEALED.deploymentRepository, source, id),
     image_id: image.id,
     ...keyColumns(idempotency),
   });

@@ -80,7 +80,6 @@ function views(db: Db, serviceId: string): Knex.QueryBuilder<DeploymentView> {
     .select('d.*', db.raw(CAN_ROLLBACK));
 }
 
-/** Returns a deployment of this service. */
 export async function findDeployment(db: Db, serviceId: string, id: string): Promise<DeploymentView | undefined> {
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }

@@ -47,7 +47,6 @@ export function findOpenOperation(
   );
 }
 
-/** Returns the status of an operation; null if there is none of this id. */
 export async function operationStatus(db: Db, id: string): Promise<OperationStatus | null> {
   const row = await db<OperationRow>('operations').where({ id }).first('status');
   return row?.status ?? null;

@@ -47,7 +47,6 @@ export async function previewOf(db: Db, serviceId: string): Promise<PreviewRow |
   return db<PreviewRow>('previews').where({ service_id: serviceId }).first();
 }
 
-/** Returns the preview of a branch. */
 export async function previewOfBranch(db: Db, baseId: string, branch: string): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ base_id: baseId, branch }).first();
 }

@@ -62,17 +62,14 @@ export async function createPreview(
   await assertRoomForService(trx, workspace);
 
   const id = uuidv7();
-  const service = await insertService(trx, {
-    id,
-    workspaceId: base.workspace_id,
-    projectId: base.project_id,
-    environmentId: base.environment_id,
+  const { workspace_id, project_id, environment_id, kind } = base;
+  const preview = {
+    ...{ id, workspace_id, project_id, environment_id, kind },
     name: previewName(base.name, fork ? `pull ${pull?.number}` : branch),
-    kind: base.kind,
     configuration: previewConfiguration(base.configuration, { branch, fork }),
-    sealedRepository: copyAddress(deps.keyring, base, id),
-    reservedSlugs: reservedSlugs(deps.config.reservedSlugs),
-  });
+    sealed_repository: copyAddress(deps.keyring, base, id),
+  };
+  const service = await insertService(trx, preview, reservedSlugs(deps.config.reservedSlugs));
   await insertPreview(trx, { service_id: id, base_id: base.id, branch, pull_number: pull?.number ?? null, fork });
   return queueDeployment(trx, deps, {
     ...(deploymentId === undefined ? {} : { id: deploymentId }),

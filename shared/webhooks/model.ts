@@ -51,7 +51,6 @@ export interface DeliveryContent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the body of a delivery. */
 export function deliveryBody({ id, event, workspaceId, happenedAt, data }: DeliveryContent): string {
   return JSON.stringify({ id, event, workspaceId, createdAt: happenedAt.toISOString(), data });
 }

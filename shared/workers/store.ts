@@ -65,7 +65,6 @@ export async function forgetSilentWorkers(db: Db): Promise<void> {
   await db.raw(`delete from workers where seen_at < now() - interval '1 hour'`);
 }
 
-/** Counts repairs of a sweep. */
 export async function countRepairs(db: Db, sweep: string, repairs: number): Promise<void> {
   await db.raw(
     `insert into repairs (sweep, count) values (:sweep, :repairs)
