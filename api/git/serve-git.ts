@@ -19,8 +19,8 @@ import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './pushed-repositories.js';
 
 /**
- * `git push`, `git fetch` and `git clone` of services that are deployed by push: `/git/<workspaceId>/<slug>.git`, with a key as the
- * password of HTTP basic authentication. Only the three requests of git's smart protocol are answered.
+ * The paths of `git push`, `git fetch` and `git clone`: `/git/<workspaceId>/<slug>.git`. The password of HTTP basic authentication
+ * is a key. Only the three requests of git's smart protocol are answered.
  */
 const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
 

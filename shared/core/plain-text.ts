@@ -1,8 +1,8 @@
 import { type TStringOptions, Type } from 'typebox';
 
 /**
- * Characters that act in terminals or make a text look like another: controls (C0, DEL, C1), line and paragraph separators, overrides and
- * isolates of the writing direction, and halves of surrogate pairs. As a part of a character class.
+ * Characters that act in terminals or make a text look like another, as a part of a character class. They are controls (C0, DEL,
+ * C1), line and paragraph separators, overrides and isolates of the writing direction, and halves of surrogate pairs.
  */
 const ACTING =
   '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff';

@@ -115,8 +115,8 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
 }
 
 /**
- * Throws billing_required or capacity_exceeded if the workspace has no room for a deployment of this configuration. Under
- * `overlappingDeploys: cancel` it cancels the older deployments of the service; under `wait` the new one queues.
+ * Throws billing_required or capacity_exceeded if the workspace has no room for the deployment. Under `overlappingDeploys: cancel`
+ * it cancels the older deployments of the service; under `wait` the new one queues.
  */
 async function makeRoom(
   trx: Transaction,
@@ -160,8 +160,8 @@ export async function queueRollback(
   }
   if (image.removed_at) throw conflict('The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
-  await assertSnapshotUsable(trx, deps.keyring, source, authorize);
   await makeRoom(trx, service, source.configuration, await workspaceOf(trx, service.workspace_id));
+  await assertSnapshotUsable(trx, deps.keyring, source, authorize);
   await touchPreview(trx, service.id);
 
   const id = uuidv7();

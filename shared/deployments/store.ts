@@ -65,7 +65,7 @@ export async function hasOpenDeployment(db: Db, serviceId: string): Promise<bool
   return row !== undefined;
 }
 
-/** A deployment with the facts that `canRollback` needs: whether it went live, its image is kept and its service may be deployed. */
+/** A deployment that says whether it can be rolled back to. It went live, its image is kept and its service may be deployed. */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
 const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null

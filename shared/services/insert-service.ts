@@ -12,10 +12,7 @@ export type NewService = Pick<
 
 const SLUG_TRIES = 10;
 
-/**
- * Days for which only its own workspace may take the slug of a deleted service: visitors' links and cookies last that
- * long.
- */
+/** Days for which the slug of a deleted service is only for its own workspace. Links and cookies last that long. */
 const SLUG_REST_DAYS = 30;
 
 /**

@@ -15,10 +15,7 @@ export const VariableKey = Type.String({
 export const VALUE_BYTES = 65_536;
 export const VariableValue = Type.String({ maxLength: VALUE_BYTES });
 
-/**
- * Bytes of UTF-8 that the names and values may have together: of one owner's variables, and of what reaches a
- * deployment.
- */
+/** Bytes of all names and values together: of one owner's variables, or of a deployment's. */
 export const VARIABLES_BYTES = 262_144;
 
 /** The deployments that a variable reaches: every one, those of the service itself, or those of its previews. */

@@ -34,7 +34,7 @@ export function shownUrl(address: string): string {
   return url.href;
 }
 
-/** The first pause and the longest, in milliseconds; with these the last of the tries is about a day after the first. */
+/** The first pause and the longest, in milliseconds. The last of the tries is about a day after the first. */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 

@@ -16,7 +16,7 @@ const INT8_OID = 20;
 /** Default of `idleInTransactionMs`. It releases the locks of a process that hangs. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
-/** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
+/** Parses 64-bit integers as numbers: ids and counters stay far below 2^53. BullMQ's clients do not use it. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === INT8_OID && format !== 'binary') return (value: string) => Number(value);
