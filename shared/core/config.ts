@@ -60,44 +60,43 @@ function read<Name extends SettingName>(name: Name, env: Environment, problems: 
   return kind.parse(env[name] || kind.fallback, report) as Values[Name];
 }
 
-/** `EDGE_PORT` → `edgePort`. */
-type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Lowercase<Head>}${Capitalize<CamelCase<Tail>>}`
-  : Lowercase<Name>;
-
-/** Returns every value under the name of its variable in camel case. */
-function inCamelCase(values: Values) {
-  const camelCase = (name: string) => name.toLowerCase().replace(/_(.)/g, (_, first: string) => first.toUpperCase());
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [camelCase(name), value])) as {
-    [Name in SettingName as CamelCase<Name>]: Values[Name];
-  };
-}
-
-/** Every setting has the name of its variable in camel case. Those that have another name or shape are listed. */
 function assemble(values: Values, env: Environment) {
   const dataDir = resolve(values.DATA_DIR);
   const { EDGE_TLS: certificates, DASHBOARD_USER: user, DASHBOARD_PASSWORD: password } = values;
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   return {
-    ...inCamelCase(values),
+    port: values.PORT,
+    /** Null listens on all addresses of the host. */
+    apiAddress: values.API_ADDRESS,
+    apiHosts: values.API_HOSTS,
     /** Without a slash at the end. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
     /** Null if it is to be found out. Without a slash at the end. */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
+    trustProxy: values.TRUST_PROXY,
     rateLimits: {
       readsPerMinute: values.RATE_LIMIT_READS_PER_MINUTE,
       writesPerMinute: values.RATE_LIMIT_WRITES_PER_MINUTE,
     },
     pushMaxBytes: values.PUSH_MAX_MB * 1024 ** 2,
     dashboard: user === null || password === null ? null : { user, password },
+    metricsToken: values.METRICS_TOKEN,
+    metricsServices: values.METRICS_SERVICES,
     mail: smtpUrl === null || from === null ? null : { smtpUrl, from },
+
+    edgePort: values.EDGE_PORT,
+    edgeDomain: values.EDGE_DOMAIN,
+    edge: values.EDGE,
     edgeLimits: {
       perClient: values.EDGE_CONNECTIONS_PER_CLIENT,
       total: values.EDGE_CONNECTIONS,
       slow: values.EDGE_SLOW_CONNECTIONS,
       stallMs: 1000 * values.EDGE_STALL_SECONDS,
     },
+    edgeAddresses: values.EDGE_ADDRESSES,
+    dnsServers: values.DNS_SERVERS,
     edgeSocketDir: resolve(values.EDGE_SOCKET_DIR ?? join(dataDir, 'edge')),
+    edgeUsers: values.EDGE_USERS,
     edgeTls:
       certificates === 'off'
         ? null
@@ -108,8 +107,13 @@ function assemble(values: Values, env: Environment) {
             authority: values.ACME_CA,
             authorityRoot: values.ACME_CA_ROOT,
           },
+    caddyAdminUrl: values.CADDY_ADMIN_URL,
+
     /** An absolute path. */
     dataDir,
+    databaseUrl: values.DATABASE_URL,
+    redisUrl: values.REDIS_URL,
+    secretsKey: values.SECRETS_KEY,
     previousSecretsKeys: values.SECRETS_KEY_PREVIOUS,
     backups: {
       store: values.BACKUP_STORE,
@@ -121,8 +125,30 @@ function assemble(values: Values, env: Environment) {
       secretAccessKey: values.BACKUP_S3_SECRET_ACCESS_KEY,
       prefix: values.BACKUP_S3_PREFIX,
     },
+    logLevel: values.LOG_LEVEL,
+
+    hostingEnabled: values.HOSTING_ENABLED,
+    allowLocalRepositories: values.ALLOW_LOCAL_REPOSITORIES,
+    reservedSlugs: values.RESERVED_SLUGS,
+    workerConcurrency: values.WORKER_CONCURRENCY,
+    runConcurrency: values.RUN_CONCURRENCY,
+    runRetrySeconds: values.RUN_RETRY_SECONDS,
+    releaseTimeoutSeconds: values.RELEASE_TIMEOUT_SECONDS,
+    healthReplaceSeconds: values.HEALTH_REPLACE_SECONDS,
+    metricsSeconds: values.METRICS_SECONDS,
+    scalingQuietSeconds: values.SCALING_QUIET_SECONDS,
+    scalingReadySeconds: values.SCALING_READY_SECONDS,
+    stopGraceSeconds: values.STOP_GRACE_SECONDS,
+    runtime: values.RUNTIME,
+    runtimePorts: values.RUNTIME_PORTS,
+    runtimeFirewall: values.RUNTIME_FIREWALL,
+    network: values.NETWORK,
+    isolation: values.ISOLATION,
+    ociRuntime: values.OCI_RUNTIME,
+    egressAllow: values.EGRESS_ALLOW,
     buildEnvironment: pick(env, values.BUILD_ENV),
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
+    baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
     // Only builds of containers read it, and other tools accept more forms of the address.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
