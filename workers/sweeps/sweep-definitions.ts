@@ -34,11 +34,11 @@ import { usersInUse } from '../sandbox/users-in-use.js';
 import { scaleServices } from '../scaling/scale-services.js';
 import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
-import { expireBackups, removeBackupLeftovers, scheduleBackups } from './backups.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
 import { checkDomains } from './check-domains.js';
 import { reapPreviews } from './reap-previews.js';
 import { reviveReleases } from './revive-releases.js';
+import { expireBackups, removeBackupLeftovers, scheduleBackups } from './schedule-backups.js';
 import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
 

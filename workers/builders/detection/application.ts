@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import type { PackageManifest } from './package-manifest.js';
 
 /** A framework as `@netlify/build-info` found it, or as our table did. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../files/project-files.js';
 import { READ_FILES } from '../languages/languages.js';
-import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
 import type { Application, FoundFramework } from './application.js';
 import { mayUseFramework } from './framework-packages.js';
 import { FRAMEWORKS } from './frameworks.js';

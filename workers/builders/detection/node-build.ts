@@ -1,4 +1,4 @@
-import { semver } from '../lazy-semver.js';
+import { semver } from '../files/lazy-semver.js';
 import type { ManagerName } from '../toolchains/version-wish.js';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';

@@ -1,5 +1,5 @@
-import { isRecord, recordIn } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
+import { isRecord, recordIn } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import type { NxProject } from './application.js';
 import { filled } from './package-manifest.js';
 

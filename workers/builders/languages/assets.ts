@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { type PackageJson, readPackage } from '../toolchains/package-json.js';
 import type { LanguagePlan } from './language.js';
 import { node } from './node.js';

@@ -1,5 +1,5 @@
-import { isRecord, isText, recordIn } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
+import { isRecord, isText, recordIn } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish, versionFile } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
 import type { Language, LanguagePlan } from './language.js';

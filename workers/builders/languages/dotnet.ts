@@ -1,5 +1,5 @@
-import { recordIn } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
+import { recordIn } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
 import type { LanguageWish } from '../toolchains/version-wish.js';

@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
 import type { Language, LanguagePlan } from './language.js';

@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
 import { program, type Tool } from '../toolchains/tool.js';
 import type { LanguageWish } from '../toolchains/version-wish.js';

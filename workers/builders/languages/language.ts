@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import type { Tool } from '../toolchains/tool.js';
 import type { ToolWishes } from '../toolchains/version-wish.js';
 

@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { frameworkCaches } from '../toolchains/framework-caches.js';
 import { bothWishes, frameworkNode, impliedNode, scriptNode, wishedNode } from '../toolchains/implied-node.js';
 import { nodeWish } from '../toolchains/node-version.js';

@@ -1,5 +1,5 @@
-import { isRecord } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
+import { isRecord } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
 import { parsePackage } from '../toolchains/package-json.js';
 import { program } from '../toolchains/tool.js';

@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { RAILS_CACHE } from '../toolchains/framework-caches.js';
 import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';

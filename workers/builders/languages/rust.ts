@@ -1,5 +1,5 @@
 import { BuildError } from '../../failures/explained.js';
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
 import type { Language, LanguagePlan } from './language.js';

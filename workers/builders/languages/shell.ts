@@ -1,4 +1,4 @@
-import { NOTHING } from '../plan-parts.js';
+import { NOTHING } from '../plan/plan-parts.js';
 import type { Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];

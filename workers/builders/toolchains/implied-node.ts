@@ -1,5 +1,5 @@
 import { DEMANDING_PACKAGES } from '../detection/frameworks.js';
-import { semver } from '../lazy-semver.js';
+import { semver } from '../files/lazy-semver.js';
 import type { LockedEngines } from './locked-engines.js';
 import { isRecord, isText } from './package-json.js';
 import { intersection, type VersionWish } from './version-wish.js';

@@ -1,6 +1,6 @@
 import { BuildError } from '../../failures/explained.js';
-import { semver } from '../lazy-semver.js';
-import type { ProjectFiles } from '../project-files.js';
+import { semver } from '../files/lazy-semver.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { type LanguageName, languageTool } from './language-tools.js';
 import type { LanguageWish, VersionWish } from './version-wish.js';
 

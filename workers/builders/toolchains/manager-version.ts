@@ -1,7 +1,7 @@
 import { BuildError } from '../../failures/explained.js';
-import { parseYaml } from '../lazy-parsers.js';
-import { semver } from '../lazy-semver.js';
-import type { ProjectFiles } from '../project-files.js';
+import { semver } from '../files/lazy-semver.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { parseYaml } from '../files/yaml-and-toml.js';
 import { devEngine, firstLine, namedVersion, toolVersion } from './node-version.js';
 import { isRecord, isText, type PackageJson } from './package-json.js';
 import { intersection, type ManagerName, type VersionWish, versionWish } from './version-wish.js';

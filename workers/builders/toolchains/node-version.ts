@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { isRecord, isText, type PackageJson } from './package-json.js';
 import { type VersionWish, versionWish } from './version-wish.js';
 

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../../failures/explained.js';
-import { isRecord, isText } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
+import { isRecord, isText } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
 
 export { isRecord, isText };
 

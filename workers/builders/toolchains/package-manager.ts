@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
 import type { PackageJson } from './package-json.js';
 import { program, type Tool } from './tool.js';

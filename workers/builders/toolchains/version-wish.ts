@@ -1,5 +1,5 @@
 import { BuildError } from '../../failures/explained.js';
-import { semver } from '../lazy-semver.js';
+import { semver } from '../files/lazy-semver.js';
 import type { LanguageName } from './language-tools.js';
 
 /** The program that installs a Node project's dependencies. */

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { withAssets } from '../../../../../workers/builders/languages/assets.js';
 import type { LanguagePlan } from '../../../../../workers/builders/languages/language.js';
-import { NOTHING } from '../../../../../workers/builders/plan-parts.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
+import { NOTHING } from '../../../../../workers/builders/plan/plan-parts.js';
 import { packageJson } from '../../../../support/repositories.js';
 
 const RUBY: LanguagePlan = {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { java } from '../../../../../workers/builders/languages/java.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 
 function plan(texts: Record<string, string>) {
   const { start, build, tools, versions } = java.plan(projectFiles(Object.keys(texts), texts));

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import semver from 'semver';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { languageWish, rangeOf, versionFile } from '../../../../../workers/builders/toolchains/language-wish.js';
 
 describe('The version of a language that a project names', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { nodeWish } from '../../../../../workers/builders/toolchains/node-version.js';
 import { readPackage } from '../../../../../workers/builders/toolchains/package-json.js';
 import { packageManagerOf } from '../../../../../workers/builders/toolchains/package-manager.js';
