@@ -8,8 +8,8 @@ const FAILED_COMMAND = [
   /process "(.*)" did not complete successfully: exit code: (\d+)/s,
 ];
 const SHELL = /^\/bin\/sh -c /;
-/** Generated Dockerfiles put this before a plan's command. */
-const PREFIX = /^(export NODE_ENV=development; |TOOLS=\S+; mkdir -p \$TOOLS; )/;
+/** Generated Dockerfiles put this before a command that installs. */
+const PREFIX = /^export NODE_ENV=development; /;
 const KILLED = 137;
 const UNAVAILABLE =
   /pull access denied|manifest (unknown|for )|repository .*not found|: not found$|dial tcp|failed to do request|no such host|unauthorized|authentication required|no basic auth|x509|TLS handshake|server gave HTTP/i;

@@ -55,18 +55,13 @@ export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInp
 }
 
 function buildStage(input: DockerfileInput): string[] {
-  const { plan, variables, certificates, cacheName, labels, tools: versions } = input;
+  const { plan, variables, certificates, cacheName, labels, tools } = input;
   const mounts = cacheMounts(plan, cacheName);
   const { folders } = plan;
   const [folder, buildFolder] = [projectFolder(folders.install), projectFolder(folders.build)];
   const everything = `COPY ["app/", "${APP}/"]`;
   const copied = plan.manifests?.map((name) => contextPath(folders.install, name)) ?? null;
   const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
-  const tools = plan.tools.flatMap(({ check, install: command }) =>
-    command === undefined
-      ? []
-      : [run(mounts, `TOOLS=${TOOLS}; mkdir -p $TOOLS; (${check}) >/dev/null 2>&1 || ${command}`)],
-  );
   const declared = variables.filter((name) => !PREDEFINED.test(name));
   return [
     `FROM ${baseImage(input.baseImages, plan.runtime)} AS build`,
@@ -77,8 +72,7 @@ function buildStage(input: DockerfileInput): string[] {
     ...(certificates ? [`COPY ["certificates/", "${CERTIFICATES}/"]`] : []),
     `ENV PATH=${searchPath(folder, input)}`,
     `WORKDIR ${escaped(folder)}`,
-    ...(versions.length > 0 ? [run(mounts, installTools(versions))] : []),
-    ...tools,
+    ...(tools.length > 0 ? [run(mounts, installTools(tools))] : []),
     ...(copied === null || install.length === 0
       ? [everything, ...install]
       : [`COPY ${JSON.stringify([...copied, './'])}`, ...install, everything]),
@@ -101,7 +95,7 @@ function finalStage(input: DockerfileInput): string[] {
   return [
     `FROM ${baseImage(baseImages, plan.runtime === 'go' ? 'auto' : plan.runtime)}`,
     run([], user.join(' && ')),
-    ...(hasTools(input) ? [`COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`] : []),
+    ...(input.tools.length > 0 ? [`COPY --from=build ["${TOOLS}/", "${TOOLS}/"]`] : []),
     `COPY --from=build --chown=${USER}:${USER} ["${APP}/", "${APP}/"]`,
     `ENV ${environment.join('')}PATH=${searchPath(folder, input)}`,
     `WORKDIR ${escaped(folder)}`,
@@ -124,10 +118,6 @@ export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'star
 
 function inShell(command: string): string {
   return `/bin/sh -c ${quote(command)}`;
-}
-
-function hasTools({ plan, tools }: DockerfileInput): boolean {
-  return tools.length > 0 || plan.tools.some((tool) => tool.install !== undefined);
 }
 
 /**
@@ -198,8 +188,11 @@ function contextPath(project: string, name: string): string {
 }
 
 function searchPath(folder: string, input: DockerfileInput): string {
-  const { plan } = input;
-  const folders = [...plan.searchPath.map((path) => `${folder}/${path}`), ...(hasTools(input) ? [`${TOOLS}/bin`] : [])];
+  const { plan, tools } = input;
+  const folders = [
+    ...plan.searchPath.map((path) => `${folder}/${path}`),
+    ...(tools.length > 0 ? [`${TOOLS}/bin`] : []),
+  ];
   if (folders.length === 0) return '$PATH';
   return `${quoted(`${folders.join(':')}:`).slice(0, -1)}$PATH"`;
 }

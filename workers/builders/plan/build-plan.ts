@@ -3,12 +3,12 @@ import { BuildError, IMAGES_MISSING } from '../../failures/explained.js';
 import type { DetectedProject } from '../detection/detected-project.js';
 import { ENTRY_FILES } from '../detection/entry-files.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import type { Language, LanguagePlan } from '../languages/language.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from '../languages/language.js';
 import { LANGUAGES, languageNamed, languageOf, MARKS } from '../languages/languages.js';
 import { node } from '../languages/node.js';
 import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
-import { givenStart, lineOfProcfile, NOTHING, NoApplicationError, noStart, shared } from './plan-parts.js';
+import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
 
 /** The languages that have a base image by default (BASE_IMAGES). Of others a Dockerfile knows more. */
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
@@ -39,7 +39,7 @@ function planProject(
   const language = chooseLanguage(files, settings);
   if (language === node || (language === null && (project.app !== null || isScript(project, settings))))
     return planNode(project, kind, settings);
-  const plan = language?.plan(files) ?? NOTHING;
+  const plan = language?.plan(files) ?? EMPTY_PLAN;
   const command = givenStart(files, kind, settings) ?? platformStart(project) ?? plan.start;
   if (isSite(project, kind, settings)) return filesPlan(project, kind, plan, settings);
   if (command !== null) return processPlan(project, language?.runtime ?? 'auto', plan, settings, command);
@@ -131,7 +131,7 @@ function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePl
   const withSaid =
     said === null || settings.buildCommand.trim() !== '' ? settings : { ...settings, buildCommand: said };
   const built = unfolded(project, plan, withSaid);
-  const needed = built.build.length > 0 ? built : unfolded(project, NOTHING, settings);
+  const needed = built.build.length > 0 ? built : unfolded(project, EMPTY_PLAN, settings);
   const folders = project.platforms.flatMap(({ publishDirectory: path }) => (path === null ? [] : [path]));
   const singlePage = project.platforms.some((platform) => platform.singlePage);
   return {

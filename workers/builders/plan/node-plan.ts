@@ -8,10 +8,10 @@ import { decideNode, type NodeDecision, previewScript } from '../detection/node-
 import { otherManagers } from '../detection/node-build.js';
 import { readManifest } from '../detection/package-manifest.js';
 import { quoted, relativeTo, unneededPackages, workspaceBuild } from '../detection/workspace.js';
-import type { LanguagePlan } from '../languages/language.js';
+import { EMPTY_PLAN, type LanguagePlan } from '../languages/language.js';
 import { directStart, node } from '../languages/node.js';
 import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
-import { NOTHING, noStart, procfileCommand, shared } from './plan-parts.js';
+import { noStart, procfileCommand, shared } from './plan-parts.js';
 
 /** Decides for a project with a package.json, and for one that `runtime` says is of Node.js. Throws `BuildError`. */
 export function planNode(project: DetectedProject, kind: ServiceKind, settings: Settings): BuildPlan {
@@ -41,16 +41,16 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
     throw noStart(plan, kind, decision.notes);
   }
   const needsBuild = decision.build !== null;
-  const base = isOpen && !needsBuild ? NOTHING : plan;
+  const base = isOpen && !needsBuild ? EMPTY_PLAN : plan;
   const steps = nodeSteps(project, decision, settings, run);
   const also = otherManagers(app, [...steps.build, ...starts.map(({ command }) => command)], plan.manager);
   return {
     ...shared(base),
     ...steps,
-    versions: also.length === 0 || base === NOTHING ? base.versions : { ...base.versions, also },
+    versions: also.length === 0 || base === EMPTY_PLAN ? base.versions : { ...base.versions, also },
     type: isOpen ? 'static' : 'process',
     runtime: isOpen ? 'static' : 'node',
-    searchPath: base === NOTHING ? [] : searchPathOf(project, plan),
+    searchPath: base === EMPTY_PLAN ? [] : searchPathOf(project, plan),
     keptFolders: keptBelow(base.keptFolders, steps.folders),
     environment: { ...base.environment, ...decision.environment },
     buildEnvironment: { ...base.buildEnvironment, ...decision.buildEnvironment },

@@ -2,26 +2,7 @@ import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from '../languages/language.js';
-import { NO_WISHES } from '../toolchains/version-wish.js';
 import type { Settings } from './plan-model.js';
-
-/** The plan of a project that needs no tools. */
-export const NOTHING: LanguagePlan = {
-  tools: [],
-  versions: NO_WISHES,
-  install: [],
-  manifests: [],
-  dependencies: null,
-  build: [],
-  start: null,
-  manager: '',
-  startAdvice: '',
-  searchPath: [],
-  environment: {},
-  buildEnvironment: {},
-  caches: {},
-  keptFolders: [],
-};
 
 /** The part of a toolchain's plan that every plan takes over. */
 export function shared({

@@ -42,6 +42,11 @@ export interface LanguageWish {
 /** The wishes of a project that needs no tools from a registry. */
 export const NO_WISHES: ToolWishes = { node: null, manager: null };
 
+/** The wishes of a project in these languages. */
+export function wishesFor(...languages: LanguageWish[]): ToolWishes {
+  return { ...NO_WISHES, languages };
+}
+
 /** Longer texts name no version. The bound also keeps the work of semver's expressions small. */
 const MAX_LENGTH = 200;
 const NEWEST = /^(node|latest|current|stable)$/i;
