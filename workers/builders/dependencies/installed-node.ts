@@ -1,7 +1,8 @@
 import { posix } from 'node:path';
+import { isRecord, isText } from '../files/json-values.js';
+import { parsePackage } from '../files/package-manifest.js';
 import { textInside } from '../files/project-files.js';
 import { frameworkNode, impliedNode } from '../toolchains/implied-node.js';
-import { isRecord, isText, parsePackage } from '../toolchains/package-json.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
 const MAX_PACKAGES = 300;

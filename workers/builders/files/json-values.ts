@@ -17,3 +17,8 @@ export function recordIn(text: string | undefined): Record<string, unknown> | nu
     return null;
   }
 }
+
+/** A text without the blanks around it; null for a blank one, and for anything else. */
+export function filled(value: unknown): string | null {
+  return isText(value) ? value.trim() : null;
+}

@@ -4,8 +4,8 @@ import type { ServiceConfiguration } from '../../../shared/services/configuratio
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
-import { VERSION_FILES } from '../toolchains/language-tools.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
+import { VERSION_FILES } from '../toolchains/version-files.js';
 
 /** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
 export interface ProjectFiles {

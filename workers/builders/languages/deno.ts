@@ -1,6 +1,7 @@
 import { isRecord, isText, recordIn } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { languageWish, versionFile } from '../toolchains/language-wish.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { versionFile } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 

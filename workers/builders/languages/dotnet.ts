@@ -1,6 +1,7 @@
 import { recordIn } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { type NamedVersion, versionIn } from '../toolchains/version-files.js';
 import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 

@@ -1,5 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
-import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { type NamedVersion, versionIn } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 

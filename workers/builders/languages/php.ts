@@ -1,8 +1,9 @@
 import { isRecord } from '../files/json-values.js';
+import { parsePackage } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
-import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
-import { parsePackage } from '../toolchains/package-json.js';
+import { languageWish } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
+import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
 import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';

@@ -1,6 +1,7 @@
 import type { ProjectFiles } from '../files/project-files.js';
-import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
+import { languageWish } from '../toolchains/language-wish.js';
 import type { Tool } from '../toolchains/tool.js';
+import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';

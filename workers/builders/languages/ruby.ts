@@ -1,7 +1,8 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { RAILS_CACHE } from '../toolchains/framework-caches.js';
-import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
+import { languageWish } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
+import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';

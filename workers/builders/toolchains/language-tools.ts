@@ -42,6 +42,3 @@ export function isLanguage(name: string): name is LanguageName {
 function tool(shown: string, probe: LanguageTool['probe'], packages: string, names: readonly string[]): LanguageTool {
   return { shown, probe, version: PLAIN, packages, names };
 }
-
-/** Files that name versions of several tools. */
-export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];

@@ -11,13 +11,13 @@ import { withFileLock } from '../../core/file-lock.js';
 import { discardTree, removeTree, touch } from '../../core/folders.js';
 import { BuildError } from '../../failures/explained.js';
 import type { BuildContext } from '../builder.js';
+import { isRecord, isText } from '../files/json-values.js';
 import { type ChosenTool, chooseTools, newestOf, newestVersion, type OwnTools } from './choose-tools.js';
 import { HostLanguages } from './host-languages.js';
 import { isLanguage, type LanguageName, languageTool } from './language-tools.js';
 import { Mise, MiseError } from './mise.js';
 import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
-import { isRecord, isText } from './package-json.js';
 import { unpackNode } from './packed-node.js';
 import { copyOwnPostgres, isOfMajor, newestOfMajor } from './postgres-package.js';
 import {

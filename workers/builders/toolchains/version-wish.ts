@@ -78,9 +78,14 @@ export function versionWish(given: string, source: string, tool: string): Versio
   if (codename !== undefined && CODENAMES[codename] !== undefined) return { range: `${CODENAMES[codename]}.x`, source };
   const bare = text.replace(/^(node[-/@]|latest:|v(?=\d))/i, '');
   if (text.length <= MAX_LENGTH && semver().validRange(bare) !== null) return { range: bare, source };
-  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-  throw new BuildError(
-    `${source} asks for ${tool} "${shown}", which is no version. Write a version such as ${EXAMPLES[tool] ?? '1.2.3'}, or remove the line.`,
+  throw noVersion(text, source, tool, EXAMPLES[tool] ?? '1.2.3');
+}
+
+/** The error for a text that names no version. `shown` is the tool's name in messages. */
+export function noVersion(text: string, source: string, shown: string, example: string): BuildError {
+  const short = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return new BuildError(
+    `${source} asks for ${shown} "${short}", which is no version. Write a version such as ${example}, or remove the line.`,
   );
 }
 

@@ -63,7 +63,7 @@ describe('The file that starts a project', () => {
 describe('A start in the background', () => {
   const kept = (command: string, dependencies: Record<string, string> = { pm2: '6' }) =>
     withoutDaemon(command, {
-      manifest: { name: null, main: null, module: null, scripts: {}, dependencies, workspaces: null },
+      manifest: { raw: {}, name: null, main: null, module: null, scripts: {}, dependencies, workspaces: null },
     });
 
   it('stays in the foreground with the program that PM2 brings for it', () => {
