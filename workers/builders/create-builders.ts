@@ -10,7 +10,7 @@ import type { FindAccount } from './dockerfile/requested-image.js';
 import type { Railpack } from './engine-images/railpack.js';
 import { RegistryClient } from './oci-images/registry-client.js';
 import { createRepositoryBuilder } from './repository-builder.js';
-import { createImageStore, type LocalImageStore } from './result/folder-image-store.js';
+import { FolderImageStore } from './result/folder-image-store.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
 export interface BuildersOptions {
@@ -39,7 +39,7 @@ export interface Builders {
  */
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
   const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
-  const folders = createImageStore({ dataDir: config.dataDir, log });
+  const folders = new FolderImageStore({ dataDir: config.dataDir, log });
   const registryClient = new RegistryClient(config);
   const { allowLocalRepositories: allowLocal } = config;
   const imageBuilds =
@@ -58,8 +58,8 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   if (engine === null) return { builder: sites, images: folders, origins };
   // The client of the engine is large, and only this runtime needs it.
   const { createContainerBuilder } = await import('./engine-images/container-builder.js');
-  const { createEngineImageStore } = await import('./engine-images/engine-image-store.js');
-  const images = createEngineImageStore({ engine, registry, installationId, log });
+  const { EngineImageStore } = await import('./engine-images/engine-image-store.js');
+  const images = new EngineImageStore({ engine, registry, installationId, log });
   return {
     builder: createContainerBuilder({
       config,
@@ -87,7 +87,7 @@ function inEngine(engine: Engine): DigestResolver {
 }
 
 /** Stores of both kinds. An image whose manifest has a reference is in the engine. */
-function joined(folders: LocalImageStore, images: ImageStore): ImageStore {
+function joined(folders: FolderImageStore, images: ImageStore): ImageStore {
   return {
     has: (image) => (image.manifest.reference === undefined ? folders : images).has(image),
     sweep: async (isWanted) => (await folders.sweep(isWanted)) + (await images.sweep(isWanted)),

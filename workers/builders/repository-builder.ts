@@ -35,7 +35,7 @@ import type { BuildPlan } from './plan/plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import type { OPERATIONS } from './reader/reader-operations.js';
 import { warmReader } from './reader/reader-pool.js';
-import type { LocalImageStore } from './result/folder-image-store.js';
+import type { FolderImageStore } from './result/folder-image-store.js';
 import { BUILD_SANDBOX, firstSandbox, inSearchPath, storageMb } from './steps/build-commands.js';
 import { TimeLimit } from './steps/build-time-limit.js';
 import { runSteps } from './steps/run-steps.js';
@@ -47,7 +47,7 @@ export interface RepositoryBuilderOptions {
   log: Logger;
   sandbox: Sandbox;
   source: RepositorySource;
-  images: LocalImageStore;
+  images: FolderImageStore;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
   /** What images are pulled and built with; absent or null if this host cannot run them. */
   imageBuilds?: ImageBuilderOptions | null;

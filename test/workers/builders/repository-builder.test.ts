@@ -10,7 +10,7 @@ import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../share
 import { removeCaches } from '../../../workers/builders/build-folder.js';
 import type { BuildContext, Builder, BuildRequest } from '../../../workers/builders/builder.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
-import { createImageStore, type LocalImageStore } from '../../../workers/builders/result/folder-image-store.js';
+import { FolderImageStore } from '../../../workers/builders/result/folder-image-store.js';
 import { buildMemoryMb } from '../../../workers/builders/steps/build-commands.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { BuildError } from '../../../workers/failures/explained.js';
@@ -39,7 +39,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   let root: string;
   let dataDir: string;
   let sandbox: Sandbox;
-  let images: LocalImageStore;
+  let images: FolderImageStore;
   let builder: Builder;
   let number = 0;
   const repositories: TestRepository[] = [];
@@ -50,7 +50,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     dataDir = join(root, 'data');
     await mkdir(dataDir, { mode: 0o711 });
     sandbox = await createSandbox({ log, dataDir });
-    images = createImageStore({ dataDir, log });
+    images = new FolderImageStore({ dataDir, log });
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
     const source = createGitSource({ config, log });
     const toolchains = createToolchains({ dataDir, buildEnvironment: BUILD_ENVIRONMENT, log });

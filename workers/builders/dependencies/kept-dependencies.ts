@@ -5,11 +5,11 @@ import { runLimited } from '../../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 import { type DiscardDeps, removeTree, touch } from '../../core/folders.js';
 import { isRecord } from '../files/json-values.js';
-import type { LocalImageStore } from '../result/folder-image-store.js';
+import type { FolderImageStore } from '../result/folder-image-store.js';
 import { DependencyCopy } from './dependency-copy.js';
 
 interface Deps extends DiscardDeps {
-  images: Pick<LocalImageStore, 'pathOf'>;
+  images: Pick<FolderImageStore, 'pathOf'>;
 }
 
 /** For each service the record of which image has its dependencies, or a copy of them. The names begin with the service's id. */

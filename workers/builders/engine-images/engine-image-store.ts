@@ -17,17 +17,6 @@ interface KeptImage {
   sizeBytes: number;
 }
 
-export interface EngineImageStore extends ImageStore {
-  /** Labels that mark images, and what their builds leave in the engine, as this installation's. */
-  readonly labels: { image: Record<string, string>; cache: Record<string, string> };
-  /** What the names of the platform's images in the registry begin with; null if there is no registry. */
-  readonly ownPrefix: string | null;
-  /** Names a built image, and pushes it if there is a registry. Throws `BuildError`. */
-  keep(imageId: string, serviceId: string, options: KeepOptions): Promise<KeptImage>;
-  /** Removes images without a name that the emptying of caches left more than 30 days ago; returns how many. */
-  removeOldCaches(): Promise<number>;
-}
-
 interface KeepOptions {
   signal: AbortSignal;
   limitBytes: number;
@@ -50,16 +39,14 @@ const CACHES_KEPT = '720h';
 const TAG_LENGTH = 24;
 
 /** Images in a container engine, named `ranvier/<serviceId>`, below the registry's prefix if there is a registry. */
-export function createEngineImageStore(options: EngineImageStoreOptions): EngineImageStore {
-  return new EngineImages(options);
-}
-
-class EngineImages implements EngineImageStore {
+export class EngineImageStore implements ImageStore {
   readonly #engine: Engine;
   readonly #registry: Registry | null;
   readonly #log: Logger;
   readonly #now: () => number;
-  readonly labels: EngineImageStore['labels'];
+  /** Labels that mark images, and what their builds leave in the engine, as this installation's. */
+  readonly labels: { image: Record<string, string>; cache: Record<string, string> };
+  /** What the names of the platform's images in the registry begin with; null if there is no registry. */
   readonly ownPrefix: string | null;
 
   constructor({ engine, registry, installationId, log, now = Date.now }: EngineImageStoreOptions) {
@@ -90,6 +77,7 @@ class EngineImages implements EngineImageStore {
     }
   }
 
+  /** Names a built image, and pushes it if there is a registry. Throws `BuildError`. */
   async keep(imageId: string, serviceId: string, { signal, limitBytes, log }: KeepOptions): Promise<KeptImage> {
     const { Size: sizeBytes } = await this.#engine.calls.getImage(imageId).inspect();
     if (sizeBytes > limitBytes) {
@@ -138,6 +126,7 @@ class EngineImages implements EngineImageStore {
     return removed;
   }
 
+  /** Removes images without a name that the emptying of caches left more than 30 days ago; returns how many. */
   async removeOldCaches(): Promise<number> {
     const [label = ''] = labelFilters(this.labels.cache);
     const filters = JSON.stringify({ label: [label], dangling: ['true'], until: [CACHES_KEPT] });

@@ -14,7 +14,7 @@ import type { BuildFolder } from '../build-folder.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { accountsOf, type FindAccount, requestedImage } from '../dockerfile/requested-image.js';
 import { usedMb } from '../files/folder-size.js';
-import type { LocalImageStore } from '../result/folder-image-store.js';
+import type { FolderImageStore } from '../result/folder-image-store.js';
 import { failure, imageSandbox, storageMb } from '../steps/build-commands.js';
 import type { TimeLimit } from '../steps/build-time-limit.js';
 import { CommandOutput } from '../steps/command-output.js';
@@ -30,7 +30,7 @@ export interface ImageBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
   log: Logger;
   sandbox: Sandbox;
-  images: LocalImageStore;
+  images: FolderImageStore;
   registry: RegistryClient;
   /** ALLOW_LOCAL_REPOSITORIES: registries at private addresses are allowed. */
   allowLocal: boolean;

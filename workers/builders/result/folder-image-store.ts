@@ -13,28 +13,12 @@ import type { SealedTree, SealOptions } from './seal-tree.js';
 
 const REMOVED = 'removed-';
 
-/** Images as folders of this host. */
-export interface LocalImageStore extends ImageStore {
-  /** The folder of an image's content, also if there is no such image. */
-  pathOf(digest: string): string;
-  /** Moves a built folder into the store. If an image with the same content is there, the folder stays where it is. */
-  put(folder: string, options: PutOptions): Promise<SealedTree>;
-  /** Moves a folder into the store under a digest. If there is an image with this digest, the folder stays where it is. */
-  putBundle(folder: string, digest: string): Promise<void>;
-  /** The folder of an image, which counts as new from now on; null if there is no such image. */
-  use(digest: string): Promise<string | null>;
-}
-
 interface PutOptions extends SealOptions {
   signal: AbortSignal;
 }
 
-/** Images in `<dataDir>/images/<digest>`. */
-export function createImageStore(options: { dataDir: string; log: Logger }): LocalImageStore {
-  return new FolderImageStore(options);
-}
-
-class FolderImageStore implements LocalImageStore {
+/** Images as folders of this host, in `<dataDir>/images/<digest>`. */
+export class FolderImageStore implements ImageStore {
   readonly #dataDir: string;
   readonly #log: Logger;
 
@@ -47,6 +31,7 @@ class FolderImageStore implements LocalImageStore {
     return join(this.#dataDir, 'images');
   }
 
+  /** The folder of an image's content, also if there is no such image. */
   pathOf(digest: string): string {
     if (!/^[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" is not the digest of an image`);
     return join(this.#images, digest);
@@ -58,6 +43,7 @@ class FolderImageStore implements LocalImageStore {
     return exists(this.pathOf(digest));
   }
 
+  /** Moves a built folder into the store. If an image with the same content is there, the folder stays where it is. */
   async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
     // First, so that no other user can change files after they were checked. If no command ran, the files are root's own.
     if (isRoot() && (await lstat(folder)).uid !== 0)
@@ -67,11 +53,13 @@ class FolderImageStore implements LocalImageStore {
     return sealed;
   }
 
+  /** The folder of an image, which counts as new from now on; null if there is no such image. */
   async use(digest: string): Promise<string | null> {
     const path = this.pathOf(digest);
     return (await touch(path)) ? path : null;
   }
 
+  /** Moves a folder into the store under a digest. If there is an image with this digest, the folder stays where it is. */
   async putBundle(folder: string, digest: string): Promise<void> {
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(digest);

@@ -133,8 +133,8 @@ export class ToolchainStore {
       const asks = wish === null ? `the project needs ${shown}` : `${wish.source} asks for ${shown} ${wish.range}`;
       const change = wish === null || own === null ? '' : `, or change ${wish.source} so that ${own} satisfies it`;
       throw new BuildError(
-        `${asks}, and ${has}. No other version could be installed: ${error.message}. Install it on the host ` +
-          `(Debian: apt-get install ${packages}), or let the worker reach the servers that mise downloads from, by a proxy or a ` +
+        `${asks}, and ${has}. No other version could be installed: ${error.message}. Install it on the host` +
+          `${packages === '' ? '' : ` (Debian: apt-get install ${packages})`}, or let the worker reach the servers that mise downloads from, by a proxy or a ` +
           `mirror in its settings (docs/settings.md, BUILD_ENV)${change}.`,
       );
     }

@@ -12,10 +12,7 @@ import { packContext } from '../../../../workers/builders/engine-images/build-co
 import { followBuild } from '../../../../workers/builders/engine-images/build-stream.js';
 import { createContainerBuilder } from '../../../../workers/builders/engine-images/container-builder.js';
 import { cacheNamespace } from '../../../../workers/builders/engine-images/engine-build.js';
-import {
-  createEngineImageStore,
-  type EngineImageStore,
-} from '../../../../workers/builders/engine-images/engine-image-store.js';
+import { EngineImageStore } from '../../../../workers/builders/engine-images/engine-image-store.js';
 import type { Railpack } from '../../../../workers/builders/engine-images/railpack.js';
 import { createToolchains } from '../../../../workers/builders/toolchains/toolchain-store.js';
 import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
@@ -136,7 +133,7 @@ export class BuildGround {
 
   images(registryUrl?: string, installationId = 'ours', now?: () => number): EngineImageStore {
     const config = { docker: { host: '', registryUrl: registryUrl === undefined ? null : new Sensitive(registryUrl) } };
-    return createEngineImageStore({ engine: this.engine, registry: registryOf(config), installationId, log, now });
+    return new EngineImageStore({ engine: this.engine, registry: registryOf(config), installationId, log, now });
   }
 
   builder({ registryUrl, buildEnvironment = {}, baseImages = {}, account, railpack }: Wanted): Builder {
