@@ -37,7 +37,7 @@ while read -r folder name; do
   id=$(run pull --quiet --signature-policy "$inputs/policy.json" "oci:$inputs/$folder")
   run tag "$id" "$name"
 done <"$inputs/bases"
-run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format oci --tag localhost/built \\
+run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format docker --tag localhost/built \\
   --file "$inputs/Dockerfile" --ignorefile "$inputs/ignore" --iidfile /tmp/image-id "$@"
 cp /tmp/image-id "$storage/image-id"
 `;
