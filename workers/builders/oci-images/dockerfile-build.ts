@@ -12,10 +12,11 @@ import { namedImages } from '../dockerfile/dockerfile-guard.js';
 import { HERE_CONTEXT, type PlainDockerfile, withoutHereDocuments } from '../dockerfile/here-documents.js';
 import { withoutPaths } from '../dockerfile/read-dockerfile.js';
 import { accountsOf } from '../dockerfile/requested-image.js';
-import { below, textInside } from '../files/project-files.js';
+import { below, textInside, wholeInside } from '../files/project-files.js';
 import { readFiles } from '../reader/read-files.js';
 import { explainBuildah } from './explain-buildah.js';
 import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
+import type { ImageConfig } from './oci-layout.js';
 
 /** Arguments: the folder of inputs, the storage that stays for the next build. */
 const PREPARE = `
@@ -40,6 +41,7 @@ done <"$inputs/bases"
 run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format docker --tag localhost/built \\
   --file "$inputs/Dockerfile" --ignorefile "$inputs/ignore" --iidfile /tmp/image-id "$@"
 cp /tmp/image-id "$storage/image-id"
+run inspect --type image localhost/built >"$storage/image"
 `;
 
 /** Unpacks the image that was built last. */
@@ -98,6 +100,8 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
         ...commands,
         what: 'unpacking the image',
       });
+      const image = JSON.parse((await wholeInside(storage, 'image')) ?? '{}') as { Docker?: ImageConfig };
+      return image.Docker?.config?.Healthcheck ?? null;
     };
     return storeImage(task, { digest, runtime: 'docker', unpack });
   });
