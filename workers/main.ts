@@ -14,7 +14,7 @@ import { QUEUE_NAMES } from '../shared/queues/catalog.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
-import { assertKeysFit } from '../shared/secrets/rotate.js';
+import { assertKeysFit } from '../shared/secrets/rotate-secrets.js';
 import { countRepairs } from '../shared/workers/store.js';
 import { openBackupStores } from './backups/open-stores.js';
 import { createBuilders } from './builders/create-builders.js';

@@ -1,5 +1,5 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/client.js';
-import { makeDue } from '../../shared/engine/due.js';
+import { makeDue } from '../../shared/engine/due-records.js';
 import { LOG_BATCHES } from '../../shared/logs/kind.js';
 import type { LogLevel, LogLine, LogSource } from '../../shared/logs/model.js';
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';

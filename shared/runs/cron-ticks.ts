@@ -13,9 +13,9 @@ export interface Schedule {
 }
 
 /**
- * The first tick after an instant; null if there is none. A tick in a local hour that is skipped happens at the
- * first instant after it, one in an hour that is repeated happens the first time only. A schedule whose hour field begins
- * with `*` runs through both hours.
+ * Returns the first tick after an instant; null if there is none. A tick in a local hour that is skipped happens at the first
+ * instant after it, one in an hour that is repeated happens the first time only. A schedule whose hour field begins with `*` runs
+ * through both hours.
  */
 export function nextTick({ expression, timezone }: Schedule, after: Date): Date | null {
   if (isOfEveryHour(expression)) return cron(expression, timezone).nextRun(after);
@@ -29,7 +29,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/** The last tick up to `now`, for ticks that were missed. `tick` is one of them, and no tick before it is found. */
+/** Returns the last tick up to `now`, for ticks that were missed. `tick` is one of them, and no tick before it is found. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;

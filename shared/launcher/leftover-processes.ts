@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '../core/log.js';
+import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
-/** Milliseconds that what is left has for an orderly end, such as a last checkpoint, before it is killed. */
+/** Time for leftover processes to end in order, for example with a last checkpoint, in milliseconds. Then they are killed. */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
-/** The name that the processes which serve one folder carry on their command lines. */
+/** Returns the name that the processes which serve one folder carry on their command lines. */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;
@@ -58,11 +59,5 @@ async function psCommands(): Promise<Command[]> {
 }
 
 function signal(pids: number[], name: NodeJS.Signals): void {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, name);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
+  for (const pid of pids) signalProcess(pid, name);
 }

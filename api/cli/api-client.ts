@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { CliError, EXIT, exitCodeOf } from './exit.js';
+import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /** A failed request. `status` is 0 if there was no answer. */
 export class ApiError extends CliError {
@@ -33,7 +33,7 @@ const ANSWER_MS = 60_000;
 /** Pauses before a request is tried again. A command should not hang at an installation that is not there. */
 const PAUSES_MS = [200, 600];
 
-/** One request. Throws ApiError for every answer that is not a success. */
+/** Sends one request. Throws ApiError for every answer that is not a success. */
 export async function send(
   url: string,
   init: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },

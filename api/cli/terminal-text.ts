@@ -10,22 +10,19 @@ const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/**
- * A text of an application, a commit or the server as a terminal may show it: without anything that moves the cursor, sets the
- * title or writes to the clipboard. Colours stay if `colours`.
- */
+/** Removes from foreign text what moves the cursor, sets the title or writes to the clipboard. Colours stay if `colours`. */
 export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
 }
 
-/** Printable text in one line. */
+/** Returns printable text in one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }
 
 /**
- * A text with what a terminal would obey written out, as in \u001b, so that it is seen and does nothing. Line breaks and tabs stay, and colours
- * if `colours`.
+ * Writes control sequences out, as in \u001b, so that a terminal shows them and does not act on them. Line breaks and tabs stay,
+ * and colours if `colours`.
  */
 export function escaped(text: string, { colours = false } = {}): string {
   return text.replace(CONTROLS, (found) =>
@@ -33,7 +30,7 @@ export function escaped(text: string, { colours = false } = {}): string {
   );
 }
 
-/** `0.4 s`, `11.8 s`, `2 min 5 s`. */
+/** Formats a duration in milliseconds: `0.4 s`, `11.8 s`, `2 min 5 s`. */
 export function seconds(ms: number): string {
   const whole = Math.max(0, ms) / 1000;
   if (whole < 99.95) return `${whole.toFixed(1)} s`;
@@ -41,7 +38,7 @@ export function seconds(ms: number): string {
   return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
-/** How long ago: `8 s`, `2 min`, `5 h`, `3 d`. */
+/** Returns how long ago: `8 s`, `2 min`, `5 h`, `3 d`. */
 export function ago(ms: number): string {
   const whole = Math.max(0, Math.round(ms / 1000));
   if (whole < 60) return `${whole} s`;
@@ -67,7 +64,7 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(cellOf(row)).join('  ').trimEnd());
 }
 
-/** The end of an id tells ids apart: the beginning of all of them is the time. */
+/** Returns the end of an id, which tells ids apart: all of them begin with the time. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }
@@ -76,6 +73,6 @@ export function shortSha(sha: string): string {
   return sha.slice(0, 7);
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
+export function count(number: number, one: string): string {
+  return `${number} ${number === 1 ? one : `${one}s`}`;
 }

@@ -1,9 +1,18 @@
 import { Writable } from 'node:stream';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { CliError, EXIT } from '../../../../api/cli/exit.js';
+import { CliError, EXIT } from '../../../../api/cli/exit-codes.js';
 import { Terminal } from '../../../../api/cli/terminal.js';
-import { ago, escaped, oneLine, parseDuration, printable, seconds, shortId, table } from '../../../../api/cli/text.js';
+import {
+  ago,
+  escaped,
+  oneLine,
+  parseDuration,
+  printable,
+  seconds,
+  shortId,
+  table,
+} from '../../../../api/cli/terminal-text.js';
 
 describe('Texts of the command line', () => {
   it('show nothing that a terminal obeys; colours stay if they are wanted', () => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isBranchName } from '../../../../shared/core/formats.js';
+import { isBranchName } from '../../../../shared/core/string-formats.js';
 
 describe('The names of branches', () => {
   for (const name of ['main', 'feature/x', 'v1.2.3', 'a'.repeat(255), 'user@host', 'fix#12', 'a.locked', '0f1e2d']) {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isSchedule } from '../../../../shared/core/schedule.js';
+import { isSchedule } from '../../../../shared/core/cron-expression.js';
 
 const NOW = new Date('2026-03-01T00:00:00Z');
 

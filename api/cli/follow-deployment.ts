@@ -1,9 +1,10 @@
+import type { ApiClient } from './api-client.js';
+import type { Deployment, LogBatch, Service } from './api-types.js';
 import type { Cli } from './cli.js';
-import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime } from './deployment-view.js';
-import { CliError, EXIT } from './exit.js';
-import type { ApiClient } from './http.js';
-import { oneLine, printable, seconds, shortId } from './text.js';
-import type { Deployment, LogBatch, Service } from './types.js';
+import { afterFailure, errorLines, runningLine, stepLine, usualBuild, wholeTime } from './deployment-lines.js';
+import { CliError, EXIT } from './exit-codes.js';
+import { LogCursor } from './log-cursor.js';
+import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 import { waitUntil } from './wait-until.js';
 
 export interface FollowOptions {
@@ -19,8 +20,8 @@ const CALM_MS = 1000;
 const CALM_AFTER_MS = 20_000;
 
 /**
- * Shows a deployment until it has ended. Its record decides how; the log is only shown. An outage is waited for. Throws 20 if it failed, 21 if it
- * was cancelled, 22 after the timeout; then it goes on.
+ * Shows a deployment until it has ended. Its record decides how; the log is only shown. An outage is waited for. Throws 20 if it
+ * failed, 21 if it was cancelled, 22 after the timeout; then it goes on.
  */
 export async function followDeployment(
   cli: Cli,
@@ -31,7 +32,7 @@ export async function followDeployment(
   const path = `/services/${service.id}/deploys`;
   const { items } = await api.get<{ items: Deployment[] }>(`${path}?limit=20`);
   const view = new StepView(cli, usualBuild(items.filter((each) => each.id !== id)));
-  const log = new LogTail(cli, api, service.id, id, options.verbose);
+  const log = new LogTail(cli, api, `/services/${service.id}/logs?deploymentId=${id}`, options.verbose);
   let read: Deployment | null = null;
   const wait = {
     timeout: options.timeout,
@@ -125,39 +126,29 @@ class LogTail {
   readonly #cli: Cli;
   readonly #api: ApiClient;
   readonly #path: string;
-  readonly #verbose: boolean;
-  #cursor = 0;
+  readonly #log: LogCursor | null;
 
-  constructor(cli: Cli, api: ApiClient, serviceId: string, deploymentId: string, verbose: boolean) {
+  constructor(cli: Cli, api: ApiClient, path: string, verbose: boolean) {
     this.#cli = cli;
     this.#api = api;
-    this.#path = `/services/${serviceId}/logs?deploymentId=${deploymentId}`;
-    this.#verbose = verbose;
+    this.#path = path;
+    this.#log = verbose ? new LogCursor(api, path, 0) : null;
   }
 
-  /** The newest line, for the line of progress. */
+  /** Prints what came since, with --verbose. Otherwise returns the newest line, for the line of progress. */
   async read(): Promise<string> {
-    if (this.#verbose) {
-      await this.#print();
+    const { terminal } = this.#cli;
+    if (this.#log !== null) {
+      await this.#log.read(({ message }) => terminal.say(terminal.paint('dim', `    ${printable(message)}`)));
       return '';
     }
-    if (!this.#cli.terminal.showsProgress) return '';
+    if (!terminal.showsProgress) return '';
     const { items } = await this.#api.once<LogBatch>('GET', `${this.#path}&limit=1`);
     return items.at(-1)?.message ?? '';
   }
 
-  /** Shows what is left after the end. Nothing depends on it. */
+  /** Prints the rest after the end, with --verbose. Ignores failed requests. */
   async rest(): Promise<void> {
-    if (this.#verbose) await this.#print().catch(() => undefined);
-  }
-
-  async #print(): Promise<void> {
-    for (let more = true; more; ) {
-      const batch = await this.#api.once<LogBatch>('GET', `${this.#path}&after=${this.#cursor}`);
-      for (const { message } of batch.items)
-        this.#cli.terminal.say(this.#cli.terminal.paint('dim', `    ${printable(message)}`));
-      this.#cursor = batch.cursor;
-      more = batch.hasMore;
-    }
+    if (this.#log !== null) await this.read().catch(() => undefined);
   }
 }

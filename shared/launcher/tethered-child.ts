@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
+import { signalGroup } from '../core/signal-process.js';
 
 export interface TetherOptions {
   /** The signal that asks this program to end, also after our own sudden end. */
@@ -66,7 +67,7 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
       // The watcher ends with whatever the program left behind in its group.
-      killGroup(pid);
+      signalGroup(pid, 'SIGKILL');
       tether.destroy();
       const end = signal ? `signal ${signal}` : `exit code ${code}`;
       // Its last lines come with `close`; a process that left the group may hold the output open for ever.
@@ -86,18 +87,9 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
       child.kill(signal);
     },
     killGroup() {
-      if (child.exitCode === null && child.signalCode === null) killGroup(pid);
+      if (child.exitCode === null && child.signalCode === null) signalGroup(pid, 'SIGKILL');
     },
   };
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch (error) {
-    // Another process has killed the watcher, and nothing is left.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }
 
 function started(child: ChildProcess): Promise<void> {

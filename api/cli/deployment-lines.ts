@@ -1,25 +1,25 @@
-import { oneLine, printable, seconds, shortId } from './text.js';
-import type { Deployment } from './types.js';
+import type { Deployment } from './api-types.js';
+import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 
-/** What is shown of a deployment. Pure: a view is given what the API answered, and the time. */
+/** Formats deployments for the terminal. Pure: the API's answer and the time are given. */
 
 type Step = Deployment['steps'][number];
 
 const WIDTH = 9;
 const MAX_ERROR_LINES = 12;
 
-/** A step that ended: `  build    11.8 s   usually 14 s`. */
+/** Returns a step that ended: `  build    11.8 s   usually 14 s`. */
 export function stepLine(step: Step, note: string): string {
   const ms = Date.parse(step.finishedAt ?? step.startedAt) - Date.parse(step.startedAt);
   return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
 }
 
-/** The step that runs, after `ms`. */
+/** Returns the step that runs, after `ms`. */
 export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
 
-/** How long builds usually take: the median of deployments that went live, if there are two that built something. */
+/** Returns the median build time of deployments that went live. Null if fewer than two built something. */
 export function usualBuild(earlier: readonly Deployment[]): number | null {
   const times = earlier
     .filter(({ status }) => status === 'live')
@@ -31,12 +31,12 @@ export function usualBuild(earlier: readonly Deployment[]): number | null {
   return times.length < 2 ? null : (times[Math.floor(times.length / 2)] ?? null);
 }
 
-/** From the request to the end. */
+/** Returns the time from the request to the end, in milliseconds. */
 export function wholeTime({ createdAt, finishedAt }: Deployment): number {
   return finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
 }
 
-/** The cause of a failure, indented; the log has the rest. */
+/** Returns the cause of a failure, indented; the log has the rest. */
 export function errorLines({ error }: Deployment): string[] {
   const lines = printable(error)
     .split('\n')
@@ -45,7 +45,7 @@ export function errorLines({ error }: Deployment): string[] {
   return shown.map((line) => `    ${line}`);
 }
 
-/** What still serves after a deployment that did not go live, and where to read on. */
+/** Returns what still serves after a deployment that did not go live, and where to read on. */
 export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
   const serves =
     liveDeploymentId === null ? 'Nothing serves yet.' : `Release ${shortId(liveDeploymentId)} still serves.`;

@@ -13,7 +13,7 @@ const CONNECT_MS = 3000;
 /** Headers of one connection, and those that the next connection makes itself. */
 const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
 
-/** The address at which other hosts of this installation reach this process: `INTERNAL_URL`, or what this host tells of itself. */
+/** Returns the address of this process for other hosts: `INTERNAL_URL`, or the host's own address. */
 export function internalAddress({
   internalUrl,
   apiAddress,

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { eraseService } from '../../../../shared/lifecycle/store.js';
 import { Keyring, SealError } from '../../../../shared/secrets/keyring.js';
-import { assertKeysFit, rotateSecrets } from '../../../../shared/secrets/rotate.js';
+import { assertKeysFit, rotateSecrets } from '../../../../shared/secrets/rotate-secrets.js';
 import { openFrom, SEALED, SEALED_COLUMNS, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import { replaceSealed } from '../../../../shared/secrets/sealed-values.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';

@@ -27,8 +27,8 @@ export interface Rotation {
 }
 
 /**
- * Throws a `SealError` if stored values may be sealed with a key that this process does not have. Otherwise records its own
- * key, so that a process with another one does not start.
+ * Throws a `SealError` if stored values may be sealed with a key that this process does not have. Otherwise records its own key, so
+ * that a process with another one does not start.
  */
 export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   await db.transaction(async (trx) => {
@@ -45,8 +45,8 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
 }
 
 /**
- * Seals every stored value with the current key that is sealed with another one. It may run twice, be interrupted, or run
- * beside deployments: a value is replaced only if it is still the one that was opened.
+ * Seals every stored value that has another key with the current one. It may run twice, be interrupted, or run beside deployments:
+ * a value is replaced only if it has not changed since it was opened.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
   await assertKeysFit(db, keyring);
@@ -62,8 +62,8 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 }
 
 /**
- * Lets the platform start without a key that is lost. The values that it sealed cannot be opened and have to be set again:
- * returns how many there are in each table. Throws not_found if no such key is in use, conflict for a key that is there.
+ * Lets the platform start without a key that is lost. The values that it sealed cannot be opened and have to be set again: returns
+ * how many there are in each table. Throws not_found if no such key is in use, conflict for a key that is there.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw new AppError('conflict', `key ${keyId} is not lost: it is configured`);

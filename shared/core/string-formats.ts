@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
-import { isSchedule, MAX_SCHEDULE_LENGTH } from './schedule.js';
+import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
 /** The longest IPv6 address, one with an embedded IPv4 address, and a prefix. */
 export const MAX_IP_RANGE_LENGTH = 49;
 export const MAX_TIME_ZONE_LENGTH = 64;
 
-/** The string formats of our schemas beyond the standard ones; ajv is given this table. `now` is the clock of schedules. */
+/** Returns the string formats of our schemas beyond the standard ones; ajv is given this table. `now` is the clock of schedules. */
 export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
   return {
     'ip-range': atMost(MAX_IP_RANGE_LENGTH, isIpRange),
@@ -15,7 +15,7 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
   };
 }
 
-/** A check that looks at no text beyond a length: a schema checks formats of texts that its maxLength refuses as well. */
+/** Returns a check that refuses longer text unread: a schema checks formats of over-long text too. */
 export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
   return (value) => value.length <= length && isValid(value);
 }
@@ -28,7 +28,7 @@ export function isIpRange(value: string): boolean {
   return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
 }
 
-/** True for names that git accepts for a branch, a tag or a commit, less those with characters that need quoting. */
+/** Returns true for branches, tags and commits that git accepts and that need no quoting. */
 export function isBranchName(name: string): boolean {
   return (
     /^[A-Za-z0-9._/#@+-]{1,255}$/.test(name) &&

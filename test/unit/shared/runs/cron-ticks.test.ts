@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { latestTick, nextTick } from '../../../../shared/runs/ticks.js';
+import { latestTick, nextTick } from '../../../../shared/runs/cron-ticks.js';
 
 /** The ticks of a schedule after an instant, as UTC. */
 function ticks(expression: string, timezone: string, after: string, count: number): string[] {

@@ -49,7 +49,7 @@ const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
   return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
 });
 
-/** What there is to dispatch. Most runs find nothing, and then this is their only statement. */
+/** Returns the tables with work to admit or dispatch. Most runs find nothing, and then this is their only statement. */
 export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
 }
@@ -66,16 +66,16 @@ const TAKE = preparedOnce<WorkKind, DueRecord>(
 );
 
 /**
- * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process
- * is taking are skipped.
+ * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process is
+ * taking are skipped.
  */
 export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): Promise<DueRecord[]> {
   return rowsOfPrepared(trx, TAKE(kind), [limit]);
 }
 
 /**
- * Makes a further job due for a record whose last job was number `dispatches`, in `delayMs` from now. False if another
- * process did so meanwhile.
+ * Makes a further job due for a record whose last job was number `dispatches`, in `delayMs` from now. False if another process did
+ * so meanwhile.
  */
 export async function makeDue(
   db: Db,
@@ -114,7 +114,7 @@ function abandonedSql(kind: WorkKind): string[] {
   ];
 }
 
-/** Open records that no worker holds and that nothing has touched for `idleSeconds`, the oldest of each kind first. */
+/** Returns open records that no worker holds and that have not changed for `idleSeconds`, oldest first. */
 export async function findAbandoned(
   db: Db,
   kinds: readonly WorkKind[],

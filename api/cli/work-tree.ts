@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
-import { CliError, EXIT, exitCodeOf } from './exit.js';
+import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /** Git on the user's machine. Nothing in the user's repository changes: no commit, no branch, no remote, no object, no file. */
 
@@ -211,7 +211,7 @@ function keyInEnvironment(
 
 const CODES: Record<string, number> = { unauthenticated: 401, forbidden: 403, not_found: 404, rate_limited: 429 };
 
-/** The message of a failed push, with the exit code that the API's answer would have had. */
+/** Returns the message of a failed push, with the exit code that the API's answer would have had. */
 export function refusalOf(stdout: string, stderr: string): CliError {
   const said = stderr
     .split('\n')

@@ -3,7 +3,7 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { forwardTo } from '../../../../api/git/forward.js';
+import { forwardTo } from '../../../../api/git/forward-request.js';
 import type { ApiContext } from '../../../../api/http/state.js';
 
 describe('A request of git that is forwarded', () => {

@@ -25,7 +25,7 @@ kill $input 2>/dev/null
 exit 0
 `;
 
-/** Other refs than branches do not pass `proc-receive`. Refused here, nothing of the push is kept. */
+/** Refuses other refs than branches before `proc-receive`, so that nothing of the push is kept. */
 const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do

@@ -12,15 +12,15 @@ import { type PreviewRow, previewOf, touchPreview } from './store.js';
 /** A service that is about to be deployed, and the variables for it. */
 export interface Deployable {
   service: ServiceRow;
-  /** Null if what is deployed may have none. */
+  /** Null if the deployment gets none. */
   variables: VariablesOf | null;
   commitSha: string | undefined;
 }
 
 /**
- * Gives a preview the configuration of its service as it is now, and records that the preview changes; any other service is
- * left alone. That of a fork deploys the commit that a member approved, and no other. The service is locked. Throws conflict if the preview
- * cannot be deployed, service_archived.
+ * Updates a preview to the configuration of its service, and returns what is to be deployed. Any other service is returned as it
+ * is. The preview of a fork deploys the commit that a member approved, and no other. The service is locked. Throws conflict if the
+ * preview cannot be deployed, service_archived.
  */
 export async function derivePreview(
   trx: Transaction,

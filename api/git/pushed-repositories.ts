@@ -18,10 +18,10 @@ import {
 } from '../../shared/pushes/store.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { type GitResult, runGit } from './git-process.js';
-import { writeHooks } from './hooks.js';
+import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** How many releases a repository keeps the commits of, even if no branch has them any more, so that they can be built again. */
+/** Releases whose commits a repository keeps even if no branch has them any more, so that they can be built again. */
 const KEPT_RELEASES = 10;
 /** A note of `noteShallow` is renewed this often, and is valid for the second time after that, in milliseconds. */
 const NOTE_RENEW_MS = 10_000;
@@ -171,7 +171,7 @@ export class PushedRepository {
     return (await this.#git('log', '--no-walk', '--format=%s', '--end-of-options', sha)).stdout.trim().slice(0, 200);
   }
 
-  /** Moves a branch. `from` is what it must be before; undefined if that does not matter. */
+  /** Moves a branch. With `from`, only if the branch is there. */
   async moveBranch(branch: string, to: string, from?: string): Promise<GitResult> {
     return this.#git('update-ref', branchRef(branch), to, ...(from === undefined ? [] : [from]));
   }

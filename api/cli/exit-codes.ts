@@ -1,4 +1,4 @@
-import { escaped } from './text.js';
+import { escaped } from './terminal-text.js';
 
 /** How `rnv` ends. Scripts rely on these numbers. */
 export const EXIT = {
@@ -30,32 +30,17 @@ export class CliError extends Error {
   }
 }
 
-/** An answer that is missing without a terminal. `flag` is what gives it. */
+/** Returns an answer that is missing without a terminal. `flag` is what gives it. */
 export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }
 
-/** The exit code of a failed answer of the API. */
+const BY_STATUS: Readonly<Record<number, ExitCode>> = {
+  ...{ 400: EXIT.usage, 413: EXIT.usage, 401: EXIT.notSignedIn, 403: EXIT.forbidden, 404: EXIT.notFound },
+  ...{ 409: EXIT.conflict, 429: EXIT.rateLimited, 502: EXIT.unreachable, 503: EXIT.unreachable, 504: EXIT.unreachable },
+};
+
+/** Returns the exit code of a failed answer of the API. */
 export function exitCodeOf(status: number): ExitCode {
-  switch (status) {
-    case 400:
-    case 413:
-      return EXIT.usage;
-    case 401:
-      return EXIT.notSignedIn;
-    case 403:
-      return EXIT.forbidden;
-    case 404:
-      return EXIT.notFound;
-    case 409:
-      return EXIT.conflict;
-    case 429:
-      return EXIT.rateLimited;
-    case 502:
-    case 503:
-    case 504:
-      return EXIT.unreachable;
-    default:
-      return EXIT.unexpected;
-  }
+  return BY_STATUS[status] ?? EXIT.unexpected;
 }

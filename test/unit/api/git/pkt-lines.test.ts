@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { printable } from '../../../../api/git/hook-channel.js';
-import { FLUSH, PacketReader, packet } from '../../../../api/git/packets.js';
+import { FLUSH, PacketReader, packet } from '../../../../api/git/pkt-lines.js';
 import { basic } from '../../../../api/git/serve-git.js';
 
 describe("Git's packets", () => {

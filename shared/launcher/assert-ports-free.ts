@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Throws an error that names the variable to set, if a port that the platform needs is taken or not allowed. */
+/** Throws an error that names the variable to set, if a port is taken or not allowed. */
 export async function assertPortsFree(ports: { variable: string; port: number }[]): Promise<void> {
   const seen = new Map<number, string>();
   for (const { variable, port } of ports) {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createLogger } from '../../../../shared/core/log.js';
-import { findAbandoned, takeDue } from '../../../../shared/engine/due.js';
+import { findAbandoned, takeDue } from '../../../../shared/engine/due-records.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import { KINDS, type NewJob } from '../../../../shared/queues/catalog.js';

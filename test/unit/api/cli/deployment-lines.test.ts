@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { afterFailure, errorLines, stepLine, usualBuild } from '../../../../api/cli/deployment-view.js';
-import type { Deployment } from '../../../../api/cli/types.js';
+import type { Deployment } from '../../../../api/cli/api-types.js';
+import { afterFailure, errorLines, stepLine, usualBuild } from '../../../../api/cli/deployment-lines.js';
 
 const START = Date.parse('2026-01-01T00:00:00Z');
 const at = (ms: number) => new Date(START + ms).toISOString();

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** A token of 256 random bits: the holder gets the token, the database its hash. */
 export interface NewToken {
@@ -11,7 +11,12 @@ export function newToken(): NewToken {
   return { token, hash: hashToken(token) };
 }
 
-/** A plain digest suffices: there is nothing to guess in 256 random bits. */
+/** Hashes with a plain digest, which suffices: there is nothing to guess in 256 random bits. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
+}
+
+/** Compares in a time that depends on neither text's content. */
+export function sameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(hashToken(given), hashToken(expected));
 }
