@@ -8,7 +8,7 @@ import { eventually } from '../support/processes.js';
 
 type Schemas = components['schemas'];
 
-const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
+const SERVICE = '/v1/workspaces/{workspaceId}/services/{serviceId}';
 
 describe('A client generated from the document', () => {
   describe('does the main job', function () {
@@ -25,7 +25,7 @@ describe('A client generated from the document', () => {
       platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
       workspaceId = platform.client.workspaceId;
       client = createClient<paths>({
-        baseUrl: platform.client.baseUrl,
+        baseUrl: new URL('/api', platform.client.baseUrl).href,
         headers: { Authorization: `Bearer ${platform.client.key}` },
       });
     });
@@ -47,9 +47,9 @@ describe('A client generated from the document', () => {
     }
 
     it('creates a service with a variable', async () => {
-      const { defaults, capabilities } = data(await client.GET('/catalog'));
+      const { defaults, capabilities } = data(await client.GET('/v1/catalog'));
       expect(capabilities.workerOnline).to.equal(true);
-      const created = await client.POST('/workspaces/{workspaceId}/services', {
+      const created = await client.POST('/v1/workspaces/{workspaceId}/services', {
         params: { path: { workspaceId }, header: { 'Idempotency-Key': 'typed-client' } },
         body: {
           name: 'typed',
