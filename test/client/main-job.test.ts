@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../api/pages/console/api/schema.js';
+import { createSignInLink } from '../../shared/identity/sign-in.js';
 import { makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
@@ -45,6 +46,13 @@ describe('A client generated from the document', () => {
         return deployment.finishedAt === null ? undefined : deployment;
       });
     }
+
+    it('signs in, although sessions are outside of the version', async () => {
+      const token = await createSignInLink(platform.database.db, 'owner@example.test');
+      const { user, csrfToken } = data(await client.POST('/session/link', { body: { token } }));
+      expect(user?.email).to.equal('owner@example.test');
+      expect(csrfToken).to.not.equal('');
+    });
 
     it('creates a service with a variable', async () => {
       const { defaults, capabilities } = data(await client.GET('/v1/catalog'));

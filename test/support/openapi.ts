@@ -2,7 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
 import { apiDocument } from '../../api/resources/document.js';
-import { stringFormats } from '../../shared/core/formats.js';
+import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 
 /** The document that the application serves; every answer of every API test is held against it. */
