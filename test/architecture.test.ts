@@ -278,7 +278,7 @@ describe('The house', () => {
       'shared/deployments/store.ts',
       'shared/queues/engine.ts',
       'shared/queues/engine.ts',
-      'workers/releases/parts-store.ts',
+      'workers/releases/deployment-parts.ts',
     ]);
   });
 

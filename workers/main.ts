@@ -17,7 +17,7 @@ import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate-secrets.js';
 import { countRepairs } from '../shared/workers/store.js';
 import { openBackupStores } from './backups/open-stores.js';
-import { createBuilders } from './builders/runtime-builders.js';
+import { createBuilders } from './builders/create-builders.js';
 import { createToolchains } from './builders/toolchains/toolchain-store.js';
 import { Leadership } from './core/leadership.js';
 import { createProcessDataBuilder } from './data/data-builder.js';

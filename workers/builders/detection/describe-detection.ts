@@ -1,6 +1,6 @@
 import type { Detection } from '../../../shared/detections/model.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
-import type { BuildPlan } from '../plan-model.js';
+import type { BuildPlan } from '../plan/plan-model.js';
 import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
 
 /** Describes what a deployment would do that has only this address and folder. Throws `BuildError`. */

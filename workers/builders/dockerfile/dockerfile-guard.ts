@@ -1,0 +1,155 @@
+import { DOCKER_HUB, parseImage } from '../../../shared/images/reference.js';
+import { BuildError } from '../../failures/explained.js';
+import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile-instructions.js';
+
+export interface GuardOptions {
+  /** Values of `ARG`s. */
+  buildArgs: Readonly<Record<string, string>>;
+  /** The prefix of the platform's images in its registry; null if there is no registry. */
+  ownPrefix: string | null;
+}
+
+/** The names of the platform's images in an engine begin with this. */
+const OWN = 'ranvier/';
+/** The name of a service's image anywhere in a text. Services have UUIDs. */
+const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}[:@]/im;
+/** Docker's own frontend, which every engine contains. */
+const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
+
+const MARK = '# The engine builds this with its own frontend.';
+
+/** How many lines of a guarded Dockerfile are the platform's own. */
+export function guardedHeader(lines: readonly string[]): number {
+  return lines.indexOf(MARK) + 1;
+}
+
+/**
+ * The Dockerfile that the engine gets. It begins with a comment, so that the engine reads no `syntax` directive in any
+ * of its forms: another frontend would not separate the caches of services. Throws `BuildError` if the Dockerfile asks
+ * for such a frontend, or names an image that the platform has built.
+ */
+export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
+  const parsed = parseDockerfile(text);
+  const syntax = parsed.directives.get('syntax');
+  if (syntax !== undefined && !USUAL_SYNTAX.test(syntax)) {
+    throw new BuildError(
+      `the Dockerfile's "# syntax=" line names the frontend ${syntax.slice(0, 200)}, and builds here use the engine's own; ` +
+        'remove the line',
+    );
+  }
+  refuseOwnImages(parsed, options);
+  const mark = parsed.directives.get('escape');
+  const header = [...(mark === '`' || mark === '\\' ? [`# escape=${mark}`] : []), MARK];
+  const notes = syntax === undefined ? [] : [`The "# syntax=" line is left out: the engine's own frontend builds`];
+  return { text: [...header, text.replace(/^\ufeff/, ''), ''].join('\n'), notes };
+}
+
+/** The names of the variables that a Dockerfile declares. */
+export function declaredArguments(text: string): Set<string> {
+  const names = new Set<string>();
+  for (const { name, rest } of parseDockerfile(text).instructions) {
+    if (name === 'ARG') for (const word of rest.split(/\s+/)) names.add(word.split('=', 1)[0] ?? '');
+  }
+  return names;
+}
+
+/** An image that a Dockerfile names, with the values of `ARG`s. */
+interface NamedImage {
+  image: string;
+  /** True if it is named as a stage can be: by a plain word of `--from` or of a mount. */
+  isLikeStage: boolean;
+}
+
+/** The images that a Dockerfile takes from elsewhere: each name once, without its own stages. */
+export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): NamedImage[] {
+  const stages = new Set(['scratch', '']);
+  const found = new Map<string, NamedImage>();
+  for (const { instruction, named } of walk(parseDockerfile(text).instructions, buildArgs, new Map())) {
+    for (const one of named) {
+      if (!stages.has(one.image.toLowerCase()) && !/^\d+$/.test(one.image)) found.set(one.image, one);
+    }
+    const [, stage] = instruction.name === 'FROM' ? (/\sAS\s+(\S+)\s*$/i.exec(instruction.rest) ?? []) : [];
+    if (stage !== undefined) stages.add(stage.toLowerCase());
+  }
+  return [...found.values()];
+}
+
+function refuseOwnImages({ instructions, joined }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
+  const values = new Map<string, string>();
+  for (const { named } of walk(instructions, buildArgs, values)) {
+    for (const { image } of named) if (isOwn(image, ownPrefix)) throw ownImage(image);
+  }
+  for (const said of [joined, ...values.values()]) {
+    const [found] = OWN_ANYWHERE.exec(said) ?? [];
+    if (found !== undefined) throw ownImage(found.slice(0, 60));
+  }
+}
+
+/** Yields each instruction with the images that it names. `values` gets those of `ARG`s. */
+function* walk(
+  instructions: readonly Instruction[],
+  buildArgs: GuardOptions['buildArgs'],
+  values: Map<string, string>,
+): Generator<{ instruction: Instruction; named: NamedImage[] }> {
+  for (const instruction of instructions) {
+    if (instruction.name === 'ARG') declare(instruction.rest, values, buildArgs);
+    const named = imagesOf(instruction).map((name) => {
+      const image = expand(name, values);
+      return { image, isLikeStage: instruction.name !== 'FROM' && /^[\w-]+$/.test(image) };
+    });
+    yield { instruction, named };
+  }
+}
+
+function declare(rest: string, values: Map<string, string>, buildArgs: GuardOptions['buildArgs']): void {
+  for (const word of rest.split(/\s+/)) {
+    const equals = word.indexOf('=');
+    const name = equals < 0 ? word : word.slice(0, equals);
+    const given = Object.hasOwn(buildArgs, name) ? buildArgs[name] : undefined;
+    const value = given ?? (equals < 0 ? undefined : expand(unquoted(word.slice(equals + 1)), values));
+    if (value !== undefined) values.set(name, value);
+  }
+}
+
+/** The images that an instruction may use. */
+function imagesOf({ name, rest }: Instruction): string[] {
+  const words = rest.split(/\s+/).map(unquoted);
+  const flags = words.flatMap((word) =>
+    word.toLowerCase().startsWith('--from=') ? [word.slice('--from='.length)] : [],
+  );
+  const mounted = words
+    .filter((word) => word.toLowerCase().startsWith('--mount='))
+    .flatMap((word) => word.slice('--mount='.length).split(','))
+    .map((field) => unquoted(field.trim()))
+    .flatMap((field) => (/^from=/i.test(field) ? [field.slice('from='.length)] : []));
+  const base = name === 'FROM' ? words.filter((word) => !word.startsWith('--')).slice(0, 1) : [];
+  return [...base, ...flags, ...mounted].map(unquoted);
+}
+
+function isOwn(image: string, ownPrefix: string | null): boolean {
+  const reference = parseImage(image);
+  if (reference === null) return image.toLowerCase().startsWith(OWN);
+  if (reference.registry === DOCKER_HUB && reference.path.startsWith(OWN)) return true;
+  return ownPrefix !== null && `${reference.name}/`.startsWith(`${ownPrefix}/`);
+}
+
+function ownImage(image: string): BuildError {
+  return new BuildError(
+    `the Dockerfile names ${image}, an image that this installation has built; a build cannot use those, so name another image`,
+  );
+}
+
+/** Expands `$NAME`, `${NAME}`, `${NAME:-…}` and `${NAME:+…}`. Unknown variables are empty. */
+function expand(text: string, values: ReadonlyMap<string, string>): string {
+  return text
+    .replace(/\$\{(\w+)(?::([-+])([^}]*))?\}|\$(\w+)/g, (_, braced, mode, other = '', bare) => {
+      const value = values.get(braced ?? bare) ?? '';
+      if (mode === '-') return value === '' ? other : value;
+      return mode === '+' ? (value === '' ? '' : other) : value;
+    })
+    .replace(/["']/g, '');
+}
+
+function unquoted(text: string): string {
+  return text.replace(/^["']|["']$/g, '');
+}

@@ -1,0 +1,77 @@
+import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/model.js';
+import { BuildError } from '../../failures/explained.js';
+import type { Healthcheck, ImageConfig } from './oci-layout.js';
+
+/** What umoci writes beside an unpacked image: the user is looked up in the image's own files. */
+export interface UnpackedConfig {
+  process: {
+    user: { uid: number; gid: number; additionalGids?: number[] };
+    env?: string[];
+    cwd?: string;
+  };
+}
+
+/** Architectures as images name them, by the name that Node.js gives the machine. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** Docker's interval and time limit of a check, in milliseconds, and the failures that it allows. */
+const CHECK_MS = 30_000;
+const CHECK_RETRIES = 3;
+
+/**
+ * How an unpacked image is started. `startCommand` replaces what the image starts. Throws `BuildError` if the image is for another
+ * machine, or if nothing names a command.
+ */
+export function manifestOf(
+  image: ImageConfig,
+  { process: unpacked }: UnpackedConfig,
+  { runtime, startCommand }: { runtime: string; startCommand: string },
+): ImageManifest {
+  const host = ARCHITECTURES[process.arch] ?? process.arch;
+  const { os = 'linux', architecture = host, config = {} } = image;
+  if (os !== 'linux' || architecture !== host) {
+    throw new BuildError(`the image is for ${os}/${architecture}, and this host is linux/${host}; name another image`);
+  }
+  const args = [...(config.Entrypoint ?? []), ...(config.Cmd ?? [])];
+  if (args.length === 0 && startCommand === '') {
+    throw new BuildError('the image has neither ENTRYPOINT nor CMD; set startCommand');
+  }
+  const { uid, gid, additionalGids = [] } = unpacked.user;
+  const { StopSignal: stopSignal = 'SIGTERM' } = config;
+  const healthCheck = healthCheckOf(config.Healthcheck ?? {});
+  return {
+    type: 'process',
+    runtime,
+    startCommand,
+    workingDirectory: unpacked.cwd ?? '/',
+    publishDirectory: '',
+    environment: Object.fromEntries((unpacked.env ?? []).map(variable).filter(([name]) => name !== 'TERM')),
+    process: {
+      args,
+      user: { uid, gid, groups: additionalGids },
+      ports: Object.keys(config.ExposedPorts ?? {}).flatMap(tcpPort),
+      ...(['', 'SIGTERM'].includes(stopSignal) ? {} : { stopSignal }),
+      ...(healthCheck === null ? {} : { healthCheck }),
+    },
+  };
+}
+
+/** Null if the image has no check. What it leaves out is as in Docker. */
+function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): ImageHealthCheck | null {
+  const [how, ...words] = Test ?? [];
+  const args = how === 'CMD-SHELL' ? ['/bin/sh', '-c', words.join(' ')] : words;
+  if (words.length === 0 || (how !== 'CMD' && how !== 'CMD-SHELL')) return null;
+  const time = (nanoseconds = 0) => (nanoseconds > 0 ? Math.max(1000, Math.round(nanoseconds / 1e6)) : CHECK_MS);
+  return { args, intervalMs: time(Interval), timeoutMs: time(Timeout), retries: Math.max(1, Retries || CHECK_RETRIES) };
+}
+
+/** The number of `80/tcp` or `80`; nothing for other protocols. */
+function tcpPort(text: string): number[] {
+  const [, port] = /^(\d{1,5})(?:\/tcp)?$/.exec(text) ?? [];
+  return port === undefined ? [] : [Number(port)];
+}
+
+function variable(text: string): [string, string] {
+  const equals = text.indexOf('=');
+  return equals < 0 ? [text, ''] : [text.slice(0, equals), text.slice(equals + 1)];
+}

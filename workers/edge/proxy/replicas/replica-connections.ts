@@ -1,0 +1,99 @@
+import type { Readable } from 'node:stream';
+import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
+import type { ReadyReplica } from '../../../../shared/routing/store.js';
+import { ownSocket } from '../containment.js';
+
+/** The largest head of a request or of an answer, in bytes. */
+export const MAX_HEADER_BYTES = 32_768;
+/** How long an idle connection is kept if the replica does not say: shorter than servers keep theirs (2 s and more). */
+const KEEP_ALIVE_MS = 1_500;
+/** The edge closes a connection this much earlier than the replica says that it would, and after a minute in any case. */
+const KEEP_ALIVE_MARGIN_MS = 2_000;
+const MAX_KEEP_ALIVE_MS = 60_000;
+/** After this time without a byte the kernel probes the replica. */
+const TCP_KEEP_ALIVE_MS = 60_000;
+/** Shorter than for other answers, because a client that leaves in the meantime is not noticed. */
+const UPGRADE_MS = 30_000;
+
+export interface ReplicaTimes {
+  connectMs: number;
+  /** Time until the head of the answer has arrived, in milliseconds. */
+  headersMs: number;
+}
+
+/** A request as it is sent to a replica. */
+export interface ReplicaRequest {
+  method: string;
+  path: string;
+  /** A flat list of names and values. */
+  headers: string[];
+  body: Readable | null;
+  /** The protocol that the client asked for on this connection; null if it asked for none. */
+  upgrade: string | null;
+}
+
+/** The connections to one replica, each with one request at a time. undici parses the answers and bounds their heads and times. */
+export class ReplicaConnections {
+  readonly #pool: Pool;
+  readonly #headersMs: number;
+
+  constructor({ address, port }: ReadyReplica, { connectMs, headersMs }: ReplicaTimes) {
+    this.#headersMs = headersMs;
+    this.#pool = new Pool(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, {
+      connect: connector(connectMs),
+      pipelining: 1,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: headersMs,
+      // A stream may be quiet for hours. The kernel probes its connection.
+      bodyTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
+      keepAliveMaxTimeout: MAX_KEEP_ALIVE_MS,
+      clientTtl: MAX_KEEP_ALIVE_MS,
+      allowH2: false,
+    });
+  }
+
+  /**
+   * Sends a request at the end of this turn of the event loop. By then the loop has read everything that had arrived, so a connection
+   * that the replica has closed meanwhile is not used. The request fails without having been sent if the pool is closed.
+   */
+  send({ method, path, headers, body, upgrade }: ReplicaRequest, handler: Dispatcher.DispatchHandler): void {
+    setImmediate(() => {
+      this.#pool.dispatch(
+        {
+          method,
+          path,
+          headers,
+          body,
+          upgrade,
+          headersTimeout: upgrade === null ? this.#headersMs : Math.min(UPGRADE_MS, this.#headersMs),
+          // Some servers send a body after HEAD, which would be read as the next answer.
+          reset: method === 'HEAD',
+        },
+        handler,
+      );
+    });
+  }
+
+  /** Lets the requests in progress finish. */
+  close(): void {
+    void this.#pool.close().catch(() => undefined);
+  }
+
+  /** Ends every connection, whatever is under way on it. */
+  destroy(): void {
+    void this.#pool.destroy(new errors.ClientDestroyedError('the edge ends')).catch(() => undefined);
+  }
+}
+
+/** An exception that escapes from an event of a connection ends this connection, and not the edge. */
+function connector(timeoutMs: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: timeoutMs, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS });
+  return (options, callback) =>
+    connect(options, (...result) => {
+      const [, socket] = result;
+      if (socket) ownSocket(socket, () => socket.destroy());
+      callback(...result);
+    });
+}
