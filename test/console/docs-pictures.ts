@@ -5,11 +5,11 @@ import { type AppRepository, makeRepository, nodeServer, staticSite } from '../s
 import { ConsoleBrowser } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 
-/** `npm run console:pictures` takes the pictures of docs/console.md. They stay small, because every clone has them. */
+/** `npm run console:pictures` takes the pictures of docs/reference/console.md. They stay small, because every clone has them. */
 const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
 const MAX_BYTES = 100_000;
 
-describe('The pictures of docs/console.md', function () {
+describe('The pictures of docs/reference/console.md', function () {
   this.timeout(300_000);
   let platform: Platform;
   let browser: ConsoleBrowser;
