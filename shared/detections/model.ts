@@ -1,4 +1,4 @@
-/** What a deployment of a repository would do (docs/operations.md). A command is '' if there is none. */
+/** What a deployment of a repository would do (docs/reference/detection.md). A command is '' if there is none. */
 export interface Detection {
   commitSha: string;
   /** The framework's name; null if none is known. */

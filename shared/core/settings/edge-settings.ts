@@ -37,7 +37,7 @@ export const EDGE_SETTINGS = {
   EDGE: setting(
     choice(['node', 'caddy'], 'node'),
     ['start', 'edge'],
-    '`caddy` serves visitors through a Caddy that you run, see [operations](../operations.md#caddy-as-the-edge).',
+    '`caddy` serves visitors through a Caddy that you run, see [Caddy](../how-to/caddy.md).',
   ),
   EDGE_CONNECTIONS: setting(
     integer(8192, 1, 1_000_000),
