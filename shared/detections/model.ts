@@ -1,5 +1,7 @@
 /** What a deployment of a repository would do (docs/reference/detection.md). A command is '' if there is none. */
 export interface Detection {
+  /** The branch that was read: the default branch if the repository lacks the one that was asked for. */
+  branch: string;
   commitSha: string;
   /** The framework's name; null if none is known. */
   framework: string | null;

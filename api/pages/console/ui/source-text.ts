@@ -22,9 +22,9 @@ export function repositoryName({ repository }: Pick<ServiceConfiguration, 'repos
 
 export const KIND_TEXT: Readonly<Record<Service['kind'], string>> = {
   web: 'Web service',
-  static: 'Site',
+  static: 'Static site',
   private: 'Private service',
-  worker: 'Worker',
+  worker: 'Background worker',
   cron: 'Cron job',
   postgres: 'PostgreSQL',
   redis: 'Redis',

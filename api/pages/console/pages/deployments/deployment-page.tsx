@@ -102,20 +102,20 @@ function Outcome({ deployment }: { deployment: Deployment }) {
     return (
       <Notice tone="bad" title={first}>
         {rest.length === 0 ? null : <div className={d.error}>{rest.join('\n').trim()}</div>}
-        {service.liveDeploymentId === null ? null : <p>The release before it goes on serving.</p>}
+        {service.liveDeploymentId === null ? null : <p>The previous release is still serving.</p>}
       </Notice>
     );
   }
   if (isUnfinished(deployment) && blockedReason !== '') {
     return (
-      <Notice tone="warn" title="It waits">
+      <Notice tone="warn" title="Waiting">
         {blockedReason}
       </Notice>
     );
   }
   if (deployment.id === service.liveDeploymentId && service.url !== '') {
     return (
-      <Notice tone="good" title="It is live">
+      <Notice tone="good" title="Deployment live">
         <div className={d.url}>
           <OutLink href={service.url}>{service.url}</OutLink>
         </div>

@@ -7,12 +7,23 @@ import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, isUnfinished } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
+import { ConnectCard } from '../services/connect-card.js';
 import { DeployButton } from '../services/deploy-button.js';
 import { useService, useServicePath } from '../services/service-shell.js';
 import { commitText, TRIGGER_TEXT } from './deployment-text.js';
 
-/** What changed when: the deployments of a service, newest first. */
+/** The deployments of a service, newest first; above those of a database, how to connect to it. */
 export function DeploymentsPage() {
+  const service = useService();
+  return (
+    <>
+      {service.kind === 'postgres' || service.kind === 'redis' ? <ConnectCard service={service} /> : null}
+      <Deployments />
+    </>
+  );
+}
+
+function Deployments() {
   const path = useServicePath();
   const service = useService();
   const [limit, setLimit] = useState(FIRST_ROWS);
@@ -27,10 +38,10 @@ export function DeploymentsPage() {
         if (items.length === 0) {
           return (
             <Empty
-              title={available ? 'It was never deployed' : 'Nothing can be deployed'}
+              title={available ? 'No deployments yet' : 'This service cannot be deployed'}
               action={available ? <DeployButton workspaceId={path.workspaceId} service={service} primary /> : null}
             >
-              {available ? 'A deployment clones, builds and releases it.' : reason}
+              {available ? 'A deployment builds the service and releases it at its URL.' : reason}
             </Empty>
           );
         }
@@ -45,7 +56,7 @@ export function DeploymentsPage() {
               <ShowOlder hasMore={page.hasMore} limit={limit} onLimit={setLimit} />
               {items.length > 1 ? (
                 <LinkButton look="quiet" to="/w/$workspaceId/s/$serviceId/compare" params={path}>
-                  Compare two
+                  Compare
                 </LinkButton>
               ) : null}
             </div>
