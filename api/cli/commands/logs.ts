@@ -76,7 +76,7 @@ async function newest(
 /** Reads on from the cursor, for ever. No line is lost or printed twice, however often the connection is lost. */
 async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
   let cursor = from;
-  const lost = () => lineOf(new Date().toISOString(), 'system', `connection lost, reading on from ${cursor}`);
+  const lost = () => lineOf(new Date().toISOString(), 'system', `the connection was lost, reading on from ${cursor}`);
   await waitUntil(cli, { intervalMs: POLL_INTERVAL_MS, lost }, async () => {
     for (let more = true; more; ) {
       const batch = await api.once<LogBatch>('GET', `${path}&after=${cursor}&limit=${BATCH}`);

@@ -98,10 +98,11 @@ function Outcome({ deployment }: { deployment: Deployment }) {
   const service = useService();
   const { status, error, blockedReason } = deployment;
   if (status === 'failed') {
-    const [first = '', ...rest] = error.split('\n');
+    // The error begins with the step that failed.
+    const [, step = 'deployment', text = error] = /^(build|release): ([^]*)$/.exec(error) ?? [];
     return (
-      <Notice tone="bad" title={first}>
-        {rest.length === 0 ? null : <div className={d.error}>{rest.join('\n').trim()}</div>}
+      <Notice tone="bad" title={`The ${step} failed`}>
+        <div className={d.error}>{text.trim()}</div>
         {service.liveDeploymentId === null ? null : <p>The previous release is still serving.</p>}
       </Notice>
     );

@@ -135,7 +135,11 @@ export function NewPage() {
               <AreaField
                 label="Variables"
                 hint={
-                  entries.length === 0 ? 'One KEY=value per line, as in a .env file' : `${entries.length} variables`
+                  entries.length === 0
+                    ? 'One KEY=value per line, as in a .env file'
+                    : entries.length === 1
+                      ? 'One variable'
+                      : `${entries.length} variables`
                 }
                 error={problems[0]}
                 value={variables}

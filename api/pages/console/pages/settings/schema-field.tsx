@@ -25,7 +25,7 @@ export function SchemaField({
   // The API's name of the field, for those who set it by a program.
   const hint = (
     <>
-      {text} <code>{name}</code>
+      {text} <code className={f.apiName}>{name}</code>
     </>
   );
   const shared = { label, hint, error, name };

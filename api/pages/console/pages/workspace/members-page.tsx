@@ -18,8 +18,8 @@ import w from './workspace.module.css';
 const PATH = '/workspaces/{workspaceId}/members';
 const ROLES: readonly { value: Role; text: string }[] = [
   { value: 'viewer', text: 'Viewer: can read' },
-  { value: 'developer', text: 'Developer: can deploy and change services' },
-  { value: 'admin', text: 'Admin: can also manage members and settings' },
+  { value: 'developer', text: 'Developer: can deploy' },
+  { value: 'admin', text: 'Admin: can manage members' },
   { value: 'owner', text: 'Owner: can do everything' },
 ];
 
