@@ -349,7 +349,7 @@ describe('The command line rnv', function () {
     }
     const { code, stderr } = await ended;
     expect(code).to.equal(130);
-    expect(stderr).to.match(/system {3}connection lost, reading on from \d+/);
+    expect(stderr).to.match(/system {3}the connection was lost, reading on from \d+/);
     const ticks = lines()
       .flatMap((line) => /^tick (\d+)$/.exec(JSON.parse(line).message)?.[1] ?? [])
       .map(Number);

@@ -44,10 +44,11 @@ export function DetectionCard({
   const versions = Object.entries(detection.versions).map(([tool, version]) => `${tool} ${version}`);
   const facts: [string, string][] = [
     [
-      'Framework',
-      [detection.framework ?? detection.runtime, detection.kind === 'static' ? 'static site' : 'web service'].join(
-        ', ',
-      ),
+      detection.framework === null ? 'Language' : 'Framework',
+      [
+        detection.framework ?? (detection.runtime === 'auto' ? 'not detected' : detection.runtime),
+        detection.kind === 'static' ? 'static site' : 'web service',
+      ].join(', '),
     ],
     [
       'Versions',
