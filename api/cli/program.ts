@@ -9,7 +9,7 @@ import * as status from './commands/status.js';
 import { up } from './commands/up.js';
 import { addExamples } from './examples.js';
 import { addServiceCommands, type Parts } from './service-commands.js';
-import { parseDuration } from './text.js';
+import { parseDuration } from './terminal-text.js';
 
 const NOTES = `
 The variables RNV_URL, RNV_KEY and RNV_SERVICE take precedence over the stored address, key and service. Data goes to stdout, everything
@@ -23,7 +23,7 @@ Examples:
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
 
-/** The commands of `rnv`. Their actions reject with CliError. */
+/** Returns the commands of `rnv`. Their actions reject with CliError. */
 export function createProgram(surroundings: Surroundings, version: string): Command {
   const program = new Command('rnv')
     .description('Deploys and manages services of a Ranvier installation')

@@ -50,7 +50,8 @@ function withoutSearchPath(command: string): string {
 export const LISTENS_NOWHERE =
   'The application must listen on the port in the variable PORT. If it does not answer requests, make it a service of the kind worker.';
 /** What to do about an application that listens on another port or address than the one that is probed. */
-export const LISTENS_ELSEWHERE = 'Make the application listen on the port in the variable PORT, on all addresses (0.0.0.0).';
+export const LISTENS_ELSEWHERE =
+  'Make the application listen on the port in the variable PORT, on all addresses (0.0.0.0).';
 /** What to do about an application whose health check fails. */
 export const ANSWERS_BADLY =
   'The release is healthy when this path answers with 2xx or 3xx. Correct the application, or set healthCheckPath to another path.';

@@ -55,7 +55,8 @@ export async function explainProcessSilence(
   const port = (await sandbox.allNetworks?.portBehind(late.address, late.port)) ?? late.port;
   const health = await checkHealth(target);
   if (health.healthy) return `replica ${late.position} answered on port ${port} only after ${seconds}`;
-  if (health.kind === 'bad-answer') return withAdvice(`${health.answer} (replica ${late.position}, ${within})`, ANSWERS_BADLY);
+  if (health.kind === 'bad-answer')
+    return withAdvice(`${health.answer} (replica ${late.position}, ${within})`, ANSWERS_BADLY);
   const ports = sandbox.allNetworks?.owns(late.address)
     ? portsOf((await socketsOfNamespace(late.pid)) ?? [])
     : ((await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? []);

@@ -99,7 +99,7 @@ function Outcome({ deployment }: { deployment: Deployment }) {
   const { status, error, blockedReason } = deployment;
   if (status === 'failed') {
     // The error begins with the step that failed.
-    const [, step = 'deployment', text = error] = /^(build|release): ([^]*)$/.exec(error) ?? [];
+    const [, step = 'deployment', text = error] = /^(build|release): (.*)$/s.exec(error) ?? [];
     return (
       <Notice tone="bad" title={`The ${step} failed`}>
         <div className={d.error}>{text.trim()}</div>
