@@ -377,7 +377,7 @@ describe('The command line rnv', function () {
         const named = await rnv.run(['up', '--name', 'shop'], { cwd: hello.directory });
         expectCode(named, 6);
         expect(named.stderr).to.match(/A service shop exists already: link this folder to it/);
-        const made = await rnv.terminal(['up', '--detach'], [['Make the service', '\r']], { cwd: hello.directory });
+        const made = await rnv.terminal(['up', '--detach'], [['Create the service', '\r']], { cwd: hello.directory });
         expectCode(made, 0);
         expect(made.stdout).to.include('Created the service');
       } finally {

@@ -2,6 +2,7 @@ import { useParams } from '@tanstack/react-router';
 import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
 import { OutLink } from '../../ui/button.js';
+import { isDatabase } from '../../ui/source-text.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, isUnfinished, Status } from '../../ui/status.js';
 import { Ago, Duration } from '../../ui/time.js';
@@ -70,7 +71,7 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
       <div className={u.stack} style={{ gap: 4 }}>
         <div className={u.row}>
           <Status tone={tone}>{text}</Status>
-          <h2>{commitText(deployment)}</h2>
+          <h2>{isDatabase(service.kind) ? 'Deployment' : commitText(deployment)}</h2>
         </div>
         <div className={d.meta}>
           <span>

@@ -4,6 +4,7 @@ import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
 import { LinkButton } from '../../ui/button.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
+import { isDatabase } from '../../ui/source-text.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, isUnfinished } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
@@ -17,7 +18,7 @@ export function DeploymentsPage() {
   const service = useService();
   return (
     <>
-      {service.kind === 'postgres' || service.kind === 'redis' ? <ConnectCard service={service} /> : null}
+      {isDatabase(service.kind) ? <ConnectCard service={service} /> : null}
       <Deployments />
     </>
   );
@@ -77,13 +78,14 @@ function Row({
   liveId: string | null;
 }) {
   const { id, startedAt, finishedAt, createdAt, error, blockedReason } = deployment;
+  const { kind } = useService();
   const why = isUnfinished(deployment) ? blockedReason : error.split('\n')[0];
   return (
     <HistoryRow
       status={deploymentStatus(deployment, liveId)}
       title={
         <Link to="/w/$workspaceId/s/$serviceId/d/$deploymentId" params={{ ...path, deploymentId: id }}>
-          {commitText(deployment)}
+          {isDatabase(kind) ? 'Deployment' : commitText(deployment)}
         </Link>
       }
       detail={why || `${TRIGGER_TEXT[deployment.trigger]} · ${deployment.actor}`}

@@ -51,7 +51,7 @@ export function DetectionCard({
       ].join(', '),
     ],
     [
-      'Versions',
+      'Tools',
       [...versions, ...(versions.length === 0 && detection.packageManager ? [detection.packageManager] : [])].join(
         ', ',
       ),

@@ -5,7 +5,8 @@ import p from './services.module.css';
 
 /** How to connect to a database: by a reference from an application, or by hand inside the private network. */
 export function ConnectCard({ service: { name, kind, internalHost } }: { service: Service }) {
-  const [key, client] = kind === 'postgres' ? ['DATABASE_URL', 'psql'] : ['REDIS_URL', 'redis-cli -u'];
+  const [key, client, image] =
+    kind === 'postgres' ? ['DATABASE_URL', 'psql', 'postgres:18'] : ['REDIS_URL', 'redis-cli -u', 'redis:8'];
   const attach = `rnv db attach ${internalHost} --service my-app`;
   return (
     <section className={u.card}>
@@ -31,8 +32,8 @@ export function ConnectCard({ service: { name, kind, internalHost } }: { service
         </div>
         <p>
           <strong>By hand:</strong> the database has no public address. Services of its environment reach it at{' '}
-          <code>{internalHost}</code>. To run a client there, create a cron job with the same reference and the start
-          command{' '}
+          <code>{internalHost}</code>. To run a client there, create a cron job with the same reference from an image
+          that has the client, such as <code>{image}</code>, with the start command{' '}
           <code>
             {client} "${key}"
           </code>
