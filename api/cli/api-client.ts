@@ -51,7 +51,7 @@ export async function send(
       },
       body: init.body === undefined ? null : JSON.stringify(init.body),
       signal: AbortSignal.any(signals),
-      // A key is for the address that it was given for.
+      // A redirect could lead the key to another host.
       redirect: 'manual',
     });
     text = await response.text();

@@ -8,7 +8,7 @@ import * as previews from './commands/previews.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
 
-/** How the commands are added: `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
+/** Helpers that add commands. `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
 export interface Parts {
   acts: <Args extends unknown[]>(
     work: (cli: Cli, ...args: Args) => Promise<unknown>,

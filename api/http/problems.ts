@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
 import type { ErrorDetail } from '../../shared/core/errors.js';
 
 const MAX_DETAILS = 20;
-/** Errors are compared with each other, and a body can have hundreds of thousands. */
+/** Errors of a body that are compared with each other. A body can have hundreds of thousands. */
 const MAX_COMPARED = 200;
 
 /** What a text of a format looks like. */

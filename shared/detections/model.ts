@@ -28,7 +28,6 @@ export const MAX_UNDER_WAY = 3;
 /** A worker gives up after this time. */
 export const DETECTION_TIMEOUT_MS = 120_000;
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface DetectionRow extends DueColumns {
   workspace_id: string;
   sealed_repository: Buffer;

@@ -17,10 +17,7 @@ export const VariableValue = Type.String({
   description: `at most ${VALUE_BYTES} bytes of UTF-8. It is stored encrypted and never shown`,
 });
 
-/**
- * Bytes of UTF-8 that the names and values may have together: of one owner's variables, and of what reaches a
- * deployment.
- */
+/** Bytes of all names and values together: of one owner's variables, or of a deployment's. */
 export const VARIABLES_BYTES = 262_144;
 
 /** The deployments that a variable reaches: every one, those of the service itself, or those of its previews. */

@@ -70,7 +70,6 @@ export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>):
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface WorkspaceRow {
   id: string;
   name: string;

@@ -3,7 +3,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import type { BuildPlan } from '../plan/plan-model.js';
 import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
 
-/** What a deployment with this address and folder alone would do. Throws `BuildError`. */
+/** Describes what a deployment would do that has only this address and folder. Throws `BuildError`. */
 export async function describeDetection(input: {
   app: string;
   rootDirectory: string;
