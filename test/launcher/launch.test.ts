@@ -4,15 +4,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { createDatabase } from '../../../shared/core/database/client.js';
-import { findApiKey, findUserByEmail } from '../../../shared/identity/store.js';
-import { matches, parseApiKey } from '../../../shared/secrets/api-key.js';
-import { verifyPassword } from '../../../shared/secrets/password.js';
-import { hashToken } from '../../../shared/secrets/token.js';
-import { LauncherBench } from '../../support/launcher.js';
-import { eventually, freePorts, type PlatformProcess } from '../../support/processes.js';
+import { createDatabase } from '../../shared/core/database/client.js';
+import { findApiKey, findUserByEmail } from '../../shared/identity/store.js';
+import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
+import { verifyPassword } from '../../shared/secrets/password.js';
+import { hashToken } from '../../shared/secrets/token.js';
+import { LauncherBench } from '../support/launcher.js';
+import { eventually, freePorts, type PlatformProcess } from '../support/processes.js';
 
-const ADMIN = fileURLToPath(new URL('../../../api/admin/main.js', import.meta.url));
+const ADMIN = fileURLToPath(new URL('../../api/admin/main.js', import.meta.url));
 
 async function modeOf(path: string): Promise<string> {
   return ((await stat(path)).mode & 0o777).toString(8);

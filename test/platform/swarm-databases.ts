@@ -62,7 +62,7 @@ interface Counts {
   super: boolean;
 }
 
-/** Data services of a swarm, whose volumes are on its second node. They share the platform of another contract test. */
+/** Data services of a swarm, whose volumes are on its second node. They share the platform of the test of the swarm. */
 export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: DockerNode }): void {
   let swarm: SwarmPlatform;
   let second: DockerNode;

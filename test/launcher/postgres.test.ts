@@ -6,16 +6,16 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import pg from 'pg';
-import { createLogger } from '../../../shared/core/log.js';
-import { type EmbeddedPostgres, startPostgres } from '../../../shared/launcher/postgres.js';
-import { embeddedUrl } from '../../../shared/launcher/postgres-address.js';
-import { runAs } from '../../../shared/launcher/system-user.js';
-import { listeningPortsOf } from '../../../workers/sandbox/proc.js';
-import { eventually } from '../../support/processes.js';
+import { createLogger } from '../../shared/core/log.js';
+import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';
+import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
+import { runAs } from '../../shared/launcher/system-user.js';
+import { listeningPortsOf } from '../../workers/sandbox/proc.js';
+import { eventually } from '../support/processes.js';
 
 const ROOT = process.getuid?.() === 0;
 const NOBODY = 65534;
-const POSTGRES = fileURLToPath(new URL('../../../shared/launcher/postgres.js', import.meta.url));
+const POSTGRES = fileURLToPath(new URL('../../shared/launcher/postgres.js', import.meta.url));
 const log = createLogger('test', 'silent');
 
 async function query<T>(url: string, sql: string): Promise<T[]> {
@@ -173,7 +173,7 @@ describe('the embedded PostgreSQL', () => {
     await chown(dataDir, NOBODY, NOBODY);
     const script = `
       import { startPostgres } from ${JSON.stringify(POSTGRES)};
-      import { createLogger } from ${JSON.stringify(new URL('../../../shared/core/log.js', import.meta.url).href)};
+      import { createLogger } from ${JSON.stringify(new URL('../../shared/core/log.js', import.meta.url).href)};
       const postgres = await startPostgres({ dataDir: process.argv[1], log: createLogger('test', 'silent'), durable: false });
       process.stdout.write(postgres.url);
       await postgres.stop();`;
