@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { planOf } from '../../shared/services/catalog.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
-import { type AppRepository, type Files, makeRepository, nodeServer, staticSite } from '../support/apps.js';
+import { type Files, nodeServer, staticSite } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   act,
@@ -58,7 +58,6 @@ describe('Hostile builds and applications', function () {
   let neighbour: Service;
   let socket: Server;
   const runSocket = `/run/ranvier-test-${process.pid}.sock`;
-  const repositories: AppRepository[] = [];
 
   before(async () => {
     platform = await startPlatform({
@@ -84,22 +83,15 @@ describe('Hostile builds and applications', function () {
   after(async () => {
     socket?.close();
     await platform?.stop();
-    for (const repository of repositories) await repository.remove();
     await rm(runSocket, { force: true });
   });
 
   async function serviceOf(name: string, files: Files, configuration: object = {}, kind = 'web'): Promise<Service> {
-    return serviceFrom(name, await repositoryOf(files), configuration, kind);
+    return (await platform.serviceOf(name, files, configuration, kind)).service;
   }
 
   function serviceFrom(name: string, { url: repository }: { url: string }, configuration: object = {}, kind = 'web') {
     return createService(platform.client, { name, kind, configuration: { repository, ...configuration } });
-  }
-
-  async function repositoryOf(files: Files): Promise<AppRepository> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return repository;
   }
 
   async function fails({ id }: Service): Promise<Deployment> {
@@ -325,7 +317,7 @@ describe('Hostile builds and applications', function () {
   });
 
   it('links that lead out are refused, whether they were committed or made by the build', async () => {
-    const committed = await repositoryOf({ 'index.html': 'x' });
+    const committed = await platform.repositoryOf({ 'index.html': 'x' });
     await symlink('/etc/passwd', join(committed.directory, 'passwd.html'));
     await committed.commit('a link', {});
     const site = await serviceFrom('linked site', committed, {}, 'static');
@@ -344,7 +336,7 @@ describe('Hostile builds and applications', function () {
     expect((await fails(build)).error)
       .to.contain('etc')
       .and.contain('leads out');
-    const rooted = await repositoryOf({ 'index.html': 'x' });
+    const rooted = await platform.repositoryOf({ 'index.html': 'x' });
     await symlink('/etc', join(rooted.directory, 'public'));
     await rooted.commit('a link', {});
     for (const configuration of [{ rootDirectory: 'public' }, { publishDirectory: 'public' }]) {
@@ -355,7 +347,7 @@ describe('Hostile builds and applications', function () {
   });
 
   it('a commit of more files than there can be is refused, also where it lists few', async () => {
-    const many = await repositoryOf({ f: 'x' });
+    const many = await platform.repositoryOf({ f: 'x' });
     const blob = (await many.git('rev-parse', 'HEAD:f')).trim();
     const lines = Array.from({ length: 250_000 }, (_, i) => `M 100644 ${blob} d${i % 500}/f${i}`).join('\n');
     const script = join(many.directory, '.git', 'many');
@@ -367,7 +359,7 @@ describe('Hostile builds and applications', function () {
     const service = await serviceFrom('many files', many);
     expect((await fails(service)).error).to.contain('more than 200000 files');
 
-    const bomb = await repositoryOf({ f: 'x' });
+    const bomb = await platform.repositoryOf({ f: 'x' });
     let tree = (await bomb.git('rev-parse', 'HEAD^{tree}')).trim();
     for (let depth = 0; depth < 9; depth++) {
       const listing = join(bomb.directory, '.git', 'listing');
@@ -383,7 +375,7 @@ describe('Hostile builds and applications', function () {
 
   it('names of branches and repositories run nothing', async () => {
     const mark = join(platform.dataDir, '..', `ranvier-injected-${process.pid}`);
-    const repository = await repositoryOf(nodeServer('x'));
+    const repository = await platform.repositoryOf(nodeServer('x'));
     for (const branch of [
       `--upload-pack=touch ${mark}`,
       `$(touch ${mark})`,

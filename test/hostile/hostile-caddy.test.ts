@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
 import { visit } from '../support/client.js';
-import { createService, deploy, type Service } from '../support/deployments.js';
+import { deploy, type Service } from '../support/deployments.js';
 import { HOSTILE_ANSWERS } from '../support/hostile-answers.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
@@ -74,7 +74,6 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
   let victim: Victim;
   let thief: Service;
   let open: Server;
-  const repositories: AppRepository[] = [];
 
   before(async function () {
     this.timeout(240_000);
@@ -95,14 +94,10 @@ describeCaddy('Hostile applications on a platform behind Caddy', () => {
     open?.close();
     await platform?.stop();
     await caddy?.stop();
-    await victim?.remove();
-    for (const repository of repositories) await repository.remove();
   });
 
   async function serviceOf(name: string, files: Record<string, string>): Promise<Service> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    const service = await createService(platform.client, { name, configuration: { repository: repository.url } });
+    const { service } = await platform.serviceOf(name, files);
     await deploy(platform.client, service.id);
     return service;
   }

@@ -102,7 +102,7 @@ describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
       'echo processes $(ls /proc | grep -c "^[0-9]*$")',
       'echo left',
     ].join('; ');
-    const repository = await ground.repositoryOf({
+    const repository = await platform.repositoryOf({
       Dockerfile: [
         `FROM ${base}`,
         `RUN /bin/busybox chroot /proc/1/root /bin/sh -c '${commands}' || echo kept`,

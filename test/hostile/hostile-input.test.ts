@@ -9,7 +9,7 @@ import { type AppRepository, makeRepository, nodeServer } from '../support/apps.
 import { type Answer, ApiClient } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { tablesWith } from '../support/tables.js';
 import { Victim } from '../support/victim.js';
@@ -30,18 +30,11 @@ describe('Hostile input', function () {
   let victim: Victim;
   let repository: AppRepository;
 
-  before(async () => {
-    platform = await startPlatform({
-      engine: 'postgres',
-      env: { STOP_GRACE_SECONDS: '1', RESERVED_SLUGS: 'acme-corp, intern' },
-    });
-    repository = await makeRepository(nodeServer('one'));
+  const env = { STOP_GRACE_SECONDS: '1', RESERVED_SLUGS: 'acme-corp, intern' };
+  usePlatform({ engine: 'postgres', env }, async (started) => {
+    platform = started;
+    repository = await platform.repositoryOf(nodeServer('one'));
     victim = await Victim.deploy(platform);
-  });
-  after(async () => {
-    await platform?.stop();
-    await victim?.remove();
-    await repository?.remove();
   });
 
   /** A member of this role, or of a workspace of his own. */

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { ApiClient, visit } from '../support/client.js';
-import { createService, deploy, type LogItem, type Service } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { deploy, type LogItem, type Service } from '../support/deployments.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
@@ -44,10 +44,8 @@ describe('Hostile logs', function () {
   let flooder: Service;
   let printer: Service;
   let speaker: Service;
-  const repositories: AppRepository[] = [];
-
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres', env: { STOP_GRACE_SECONDS: '2' } });
+  usePlatform({ engine: 'postgres', env: { STOP_GRACE_SECONDS: '2' } }, async (started) => {
+    platform = started;
     [victim, flooder, printer, speaker] = await Promise.all([
       Victim.deploy(platform),
       printerOf('flooder', { replicas: 2 }),
@@ -55,19 +53,9 @@ describe('Hostile logs', function () {
       printerOf('speaker'),
     ]);
   });
-  after(async () => {
-    await platform?.stop();
-    await victim?.remove();
-    for (const repository of repositories) await repository.remove();
-  });
 
   async function printerOf(name: string, configuration: object = {}): Promise<Service> {
-    const repository = await makeRepository(PRINTER);
-    repositories.push(repository);
-    const service = await createService(platform.client, {
-      name,
-      configuration: { repository: repository.url, plan: 'standard', ...configuration },
-    });
+    const { service } = await platform.serviceOf(name, PRINTER, { plan: 'standard', ...configuration });
     await deploy(platform.client, service.id);
     return service;
   }

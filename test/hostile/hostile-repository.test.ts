@@ -2,10 +2,9 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
+import { type Files, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
-  createService,
   type Deployment,
   deploy,
   ended,
@@ -15,7 +14,7 @@ import {
   readLogs,
   type Service,
 } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
@@ -48,25 +47,16 @@ describe('Hostile repositories', function () {
   this.timeout(LIMIT_MS);
   let platform: Platform;
   let victim: Victim;
-  const repositories: AppRepository[] = [];
-
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres', env: { STOP_GRACE_SECONDS: '2' } });
+  usePlatform({ engine: 'postgres', env: { STOP_GRACE_SECONDS: '2' } }, async (started) => {
+    platform = started;
     await platform.database
       .db('workspaces')
       .update({ configuration: { buildConcurrency: 4, overlappingDeploys: 'wait' } });
     victim = await Victim.deploy(platform);
   });
-  after(async () => {
-    await platform?.stop();
-    await victim?.remove();
-    for (const repository of repositories) await repository.remove();
-  });
 
   async function serviceOf(name: string, files: Files, configuration: object = {}): Promise<Service> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return createService(platform.client, { name, configuration: { repository: repository.url, ...configuration } });
+    return (await platform.serviceOf(name, files, configuration)).service;
   }
 
   /** Runs the attack while the victim is visited and another service is deployed. The worker must stay online. */

@@ -2,9 +2,9 @@ import { execFile, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { act, createService, deploy, readService, type Service } from '../support/deployments.js';
+import { act, deploy, readService, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
@@ -56,7 +56,6 @@ describe('Hostile neighbours in the network of one host', function () {
   let portsGuarded = false;
   let firewall = false;
   let stopped = false;
-  const repositories: AppRepository[] = [];
 
   before(async () => {
     platform = await startPlatform({
@@ -80,14 +79,10 @@ describe('Hostile neighbours in the network of one host', function () {
   });
   after(async () => {
     if (!stopped) await platform?.stop();
-    await victim?.remove();
-    for (const repository of repositories) await repository.remove();
   });
 
   async function puppet(name: string): Promise<Service> {
-    const repository = await makeRepository(PUPPET);
-    repositories.push(repository);
-    const service = await createService(platform.client, { name, configuration: { repository: repository.url } });
+    const { service } = await platform.serviceOf(name, PUPPET);
     await deploy(platform.client, service.id);
     return service;
   }

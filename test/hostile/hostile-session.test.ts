@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { addMember } from '../../shared/identity/commands.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { Browser } from '../support/browser.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import { rawRequest } from '../support/http.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
@@ -60,19 +60,18 @@ describe('Hostile neighbours of a browser session', function () {
   let platform: Platform;
   let victim: Victim;
   let thief: Service;
-  let repository: AppRepository;
   let contained = false;
   let api: string;
 
-  before(async () => {
-    // The thief reaches the API only in the network of the host.
-    platform = await startPlatform({ engine: 'postgres', env: { NETWORK: 'shared' } });
+  // The thief reaches the API only in the network of the host.
+  usePlatform({ engine: 'postgres', env: { NETWORK: 'shared' } }, async (started) => {
+    platform = started;
     api = `http://localhost:${platform.apiPort}`;
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),
     );
     contained = level[1] !== 'none';
-    repository = await makeRepository(THIEF);
+    const repository = await platform.repositoryOf(THIEF);
     thief = await createService(platform.client, {
       name: 'thief',
       configuration: { repository: repository.url },
@@ -82,11 +81,6 @@ describe('Hostile neighbours of a browser session', function () {
       ],
     });
     [victim] = await Promise.all([Victim.deploy(platform), deploy(platform.client, thief.id)]);
-  });
-  after(async () => {
-    await platform?.stop();
-    await repository?.remove();
-    await victim?.remove();
   });
 
   async function person(email: string): Promise<string> {

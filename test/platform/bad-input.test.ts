@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
+import { type Files, nodeServer } from '../support/apps.js';
 import { createService, type Deployment, ended, queueDeploy, readLogs } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 
 /**
  * Each ends `failed` with an error that names step, command and cause, and leaves no process and no half release. The queues
@@ -10,19 +10,8 @@ import { type Platform, startPlatform } from '../support/platform.js';
 describe('Bad input', function () {
   this.timeout(240_000);
   let platform: Platform;
-  const repositories: AppRepository[] = [];
-
-  before(async function () {
-    this.timeout(240_000);
-    platform = await startPlatform({
-      engine: 'postgres',
-      env: { RELEASE_TIMEOUT_SECONDS: '8', STOP_GRACE_SECONDS: '1' },
-    });
-  });
-  after(async function () {
-    this.timeout(240_000);
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
+  usePlatform({ engine: 'postgres', env: { RELEASE_TIMEOUT_SECONDS: '8', STOP_GRACE_SECONDS: '1' } }, (started) => {
+    platform = started;
   });
 
   async function fails(
@@ -30,9 +19,8 @@ describe('Bad input', function () {
     files: Files,
     configuration: object = {},
   ): Promise<{ deployment: Deployment; serviceId: string }> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return failsFrom(name, { repository: repository.url, ...configuration });
+    const { url } = await platform.repositoryOf(files);
+    return failsFrom(name, { repository: url, ...configuration });
   }
 
   async function failsFrom(name: string, configuration: object) {

@@ -1,40 +1,29 @@
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer, staticSite } from '../support/apps.js';
+import { nodeServer, staticSite } from '../support/apps.js';
 import { describeCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
-import { visit } from '../support/client.js';
-import { createService, deploy, type Service } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { deploy } from '../support/deployments.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
 describeCaddy('A platform that serves through Caddy', () => {
   let caddy: TestCaddy;
   let platform: Platform;
-  const repositories: AppRepository[] = [];
-
-  before(async function () {
-    this.timeout(240_000);
-    caddy = await startCaddy();
-    platform = await startPlatform({ engine: 'postgres', env: { EDGE: 'caddy', CADDY_ADMIN_URL: caddy.adminUrl } });
-  });
-  after(async function () {
-    this.timeout(240_000);
-    await platform?.stop();
-    await caddy?.stop();
-    for (const repository of repositories) await repository.remove();
-  });
-
-  async function serviceOf(name: string, kind: string, repository: AppRepository): Promise<Service> {
-    repositories.push(repository);
-    const configuration = { repository: repository.url, ...(kind === 'web' ? { replicas: 2 } : {}) };
-    return createService(platform.client, { name, kind, configuration });
-  }
+  usePlatform(
+    async () => {
+      caddy = await startCaddy();
+      return { engine: 'postgres', env: { EDGE: 'caddy', CADDY_ADMIN_URL: caddy.adminUrl } };
+    },
+    (started) => {
+      platform = started;
+    },
+  );
+  after(() => caddy?.stop());
 
   it('deploys from a repository, and releases three times without one failed request', async function () {
     this.timeout(240_000);
-    const repository = await makeRepository(nodeServer('one'));
-    const service = await serviceOf('releases', 'web', repository);
-    const get = (path: string) => visit(service.url, platform.edgePort, path);
+    const { service, repository } = await platform.serviceOf('releases', nodeServer('one'), { replicas: 2 });
+    const get = (path: string) => platform.visit(service, path);
     await eventually('the edge knows of it', async () => (await get('/')).status === 503);
     await deploy(platform.client, service.id);
     expect(await get('/')).to.include({ status: 200, body: 'one' });
@@ -52,8 +41,8 @@ describeCaddy('A platform that serves through Caddy', () => {
   });
 
   it('serves a static site', async () => {
-    const service = await serviceOf('site', 'static', await makeRepository(staticSite('first')));
-    const get = (path: string) => visit(service.url, platform.edgePort, path);
+    const { service } = await platform.serviceOf('site', staticSite('first'), {}, 'static');
+    const get = (path: string) => platform.visit(service, path);
     await deploy(platform.client, service.id);
     expect((await get('/')).body).to.contain('<h1>first</h1>');
     expect((await get('/about')).headers.location).to.equal('/about/');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { CHROMIUM, ConsoleBrowser, firstScreenBytes, type Window } from '../support/console.js';
-import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 
 /** Bytes; what a first screen may load (issue "A console … that people like to use"). */
 const BUDGET = 250_000;
@@ -17,16 +17,13 @@ suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, fu
   let browser: ConsoleBrowser;
   let window: Window;
 
-  before(async () => {
+  after(() => browser?.close());
+  usePlatform({ engine: ENGINES[0] ?? 'postgres' }, async (started) => {
+    platform = started;
     repository = await makeRepository(nodeServer('seen'), 'Say what is seen');
-    platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
     browser = await ConsoleBrowser.onPlatform(platform);
   });
-  after(async () => {
-    await browser?.close();
-    await platform?.stop();
-    await repository?.remove();
-  });
+  after(() => repository?.remove());
 
   it('signs in by a one-time link, which works once', async () => {
     const link = await browser.link();

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { NO_OPENSSL } from '../support/certificates.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
@@ -23,7 +22,6 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
   let folder: string;
   let registry: TestRegistry;
   let platform: Platform;
-  const repositories: AppRepository[] = [];
 
   before(async function () {
     if (REASON !== '') this.skip();
@@ -48,7 +46,6 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     await platform?.stop({ hosted: false });
     await registry?.stop();
     await machines?.destroy();
-    for (const repository of repositories) await repository.remove();
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
@@ -57,17 +54,11 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     'server.js': `require('node:http').createServer((_, response) => response.end('${word}')).listen(process.env.PORT);\n`,
   });
 
-  async function repositoryOf(files: Record<string, string>): Promise<AppRepository> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return repository;
-  }
-
   const answerOf = async (url: string) => (await visit(url, platform.edgePort)).body;
 
   it('goes live from a repository, changes, and rolls back to the same image', async () => {
     const { client } = platform;
-    const repository = await repositoryOf(answering('one'));
+    const repository = await platform.repositoryOf(answering('one'));
     const service = await createService(client, { name: 'app', configuration: { repository: repository.url } });
     const first = await deploy(client, service.id);
     expect(await answerOf(service.url)).to.equal('one');
@@ -89,13 +80,13 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
 
   it('serves a site of files from this host, and a Dockerfile from the swarm', async () => {
     const { client } = platform;
-    const site = await repositoryOf({ 'index.html': '<h1>files</h1>' });
+    const site = await platform.repositoryOf({ 'index.html': '<h1>files</h1>' });
     const files = await createService(client, { name: 'site', configuration: { repository: site.url } });
     await deploy(client, files.id);
     expect(await answerOf(files.url)).to.equal('<h1>files</h1>');
 
     const dockerfile = `FROM ${NODE_IMAGE}\nWORKDIR /own\nCOPY server.js .\nUSER node\nCMD ["node", "server.js"]\n`;
-    const docker = await repositoryOf({ ...answering('own'), Dockerfile: dockerfile });
+    const docker = await platform.repositoryOf({ ...answering('own'), Dockerfile: dockerfile });
     const configuration = { repository: docker.url, buildMethod: 'dockerfile' };
     const service = await createService(client, { name: 'docker', configuration });
     await deploy(client, service.id);
@@ -134,7 +125,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
     try {
       const { buildkitHost: BUILDKIT_HOST, bin } = railpack;
       await platform.startWorker({ BUILDKIT_HOST, PATH: `${bin}:${platform.env.PATH ?? ''}` });
-      const repository = await repositoryOf({ Gemfile: '', 'app.rb': '' });
+      const repository = await platform.repositoryOf({ Gemfile: '', 'app.rb': '' });
       const service = await createService(client, { name: 'ruby', configuration: { repository: repository.url } });
       await deploy(client, service.id);
       expect(await answerOf(service.url)).to.equal('made');
@@ -148,7 +139,7 @@ describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`
   it('waits for an engine that does not answer, and cancels meanwhile', async () => {
     const { client } = platform;
     const slow = `FROM ${NODE_IMAGE}\nRUN echo building now && sleep 15\nCOPY server.js .\nCMD ["node", "server.js"]\n`;
-    const repository = await repositoryOf({ ...answering('patient'), Dockerfile: slow });
+    const repository = await platform.repositoryOf({ ...answering('patient'), Dockerfile: slow });
     const configuration = { repository: repository.url, buildMethod: 'dockerfile' };
     const begun = async (name: string) => {
       const service = await createService(client, { name, configuration });

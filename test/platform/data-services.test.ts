@@ -5,7 +5,7 @@ import { exists } from '../../shared/core/exists.js';
 import { holdServer, openDataServer } from '../../workers/data/server-access.js';
 import { asAdmin } from '../../workers/data/settle-postgres.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
-import { type AppRepository, makeRepository } from '../support/apps.js';
+import type { AppRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { dataAccess } from '../support/data-access.js';
 import {
@@ -81,12 +81,12 @@ describe('Databases beside an application', function () {
 
   before(async function () {
     if (!hasRedis) this.skip();
-    repository = await makeRepository(APP);
     platform = await startPlatform({
       engine: 'postgres',
       workers: 2,
       env: { STOP_GRACE_SECONDS: '5', HEALTH_REPLACE_SECONDS: '5' },
     });
+    repository = await platform.repositoryOf(APP);
     const { project } = await platform.client.expect<{ project: { id: string; environments: { id: string }[] } }>(
       'POST',
       '/projects',
@@ -94,10 +94,7 @@ describe('Databases beside an application', function () {
     );
     place = { projectId: project.id, environmentId: project.environments[0]?.id ?? '' };
   });
-  after(async () => {
-    await platform?.stop();
-    await repository?.remove();
-  });
+  after(() => platform?.stop());
 
   const create = (name: string, kind: string, configuration: object = {}) =>
     createService(platform.client, { name, kind, ...place, configuration });

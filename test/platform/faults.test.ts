@@ -1,41 +1,32 @@
 import { expect } from 'chai';
-import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
+import { type Files, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { createService, ended, queueDeploy, type Service } from '../support/deployments.js';
+import { ended, queueDeploy, type Service } from '../support/deployments.js';
 import { Gate, PASS, reachOf } from '../support/gate.js';
-import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
+import { describeEngines, type Platform, usePlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 
 describeEngines('When a worker dies', (engine) => {
   let platform: Platform;
   const gate = new Gate();
-  const repositories: AppRepository[] = [];
-
-  before(async function () {
-    this.timeout(240_000);
-    platform = await startPlatform({ engine, workers: 2, env: reachOf(await gate.start()) });
-  });
+  // Builds may wait at the gate: they pass before the platform stops, whose hook follows this one.
+  after(() => gate.open());
+  usePlatform(
+    async () => ({ engine, workers: 2, env: reachOf(await gate.start()) }),
+    (started) => {
+      platform = started;
+    },
+  );
+  after(() => gate.close());
   beforeEach(async function () {
     this.timeout(240_000);
     gate.shut();
     while (platform.workers.length < 2) await platform.startWorker();
   });
-  after(async function () {
-    this.timeout(240_000);
-    gate.open();
-    await platform?.stop();
-    gate.close();
-    for (const repository of repositories) await repository.remove();
-  });
 
   /** A service whose build waits at the gate. */
   async function serviceOf(name: string, files: Files): Promise<Service> {
-    const repository = await makeRepository({ ...files, ...PASS });
-    repositories.push(repository);
-    return createService(platform.client, {
-      name,
-      configuration: { repository: repository.url, buildCommand: `node pass.js ${name}` },
-    });
+    return (await platform.serviceOf(name, { ...files, ...PASS }, { buildCommand: `node pass.js ${name}` })).service;
   }
 
   /** The worker that holds the deployment now. */

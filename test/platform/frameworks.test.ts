@@ -1,33 +1,31 @@
 import { expect } from 'chai';
-import { visit } from '../support/client.js';
-import { createService, deploy, readLogs, type Service } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
-import { createRepository, type Files, packageJson, type TestRepository } from '../support/repositories.js';
+import type { Files } from '../support/apps.js';
+import { deploy, readLogs, type Service } from '../support/deployments.js';
+import { type Platform, usePlatform } from '../support/platform.js';
+import { packageJson } from '../support/repositories.js';
+
+interface Deployed {
+  service: Service;
+  repository: string;
+  log: string;
+}
 
 /** Five small projects. `npm run test:frameworks` deploys what the generators of frameworks make. */
 describe('A project with nothing but its address and kind', function () {
   this.timeout(240_000);
   let platform: Platform;
-  const repositories: TestRepository[] = [];
 
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres' });
-  });
-  after(async () => {
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
+  usePlatform({ engine: 'postgres' }, (started) => {
+    platform = started;
   });
 
-  async function deployed(name: string, files: Files, kind = 'web'): Promise<{ service: Service; log: string }> {
-    const repository = await createRepository(files);
-    repositories.push(repository);
-    const service = await createService(platform.client, { name, kind, configuration: { repository: repository.url } });
+  async function deployed(name: string, files: Files, kind = 'web'): Promise<Deployed> {
+    const { service, repository } = await platform.serviceOf(name, files, {}, kind);
     await deploy(platform.client, service.id);
     const lines = await readLogs(platform.client, service.id);
-    return { service, log: lines.map(({ message }) => message).join('\n') };
+    return { service, repository: repository.url, log: lines.map(({ message }) => message).join('\n') };
   }
 
-  const get = ({ url }: Service, path = '/') => visit(url, platform.edgePort, path);
   const server = (word: string) =>
     `require('node:http').createServer((_, response) => response.end('${word}')).listen(process.env.PORT);\n`;
   const writes = (file: string, text: string) =>
@@ -39,9 +37,9 @@ describe('A project with nothing but its address and kind', function () {
       'public/about.html': 'about',
       'public/404.html': 'gone',
     });
-    expect((await get(service)).body).to.equal('home');
-    expect((await get(service, '/about')).body).to.equal('about');
-    expect(await get(service, '/nothing')).to.include({ status: 404, body: 'gone' });
+    expect((await platform.visit(service)).body).to.equal('home');
+    expect((await platform.visit(service, '/about')).body).to.equal('about');
+    expect(await platform.visit(service, '/nothing')).to.include({ status: 404, body: 'gone' });
   });
 
   it('serves what a web project builds as a site, and one page for every path', async () => {
@@ -49,8 +47,8 @@ describe('A project with nothing but its address and kind', function () {
       'package.json': packageJson({ scripts: { start: 'vite', build: writes('output/index.html', 'page') } }),
       'vercel.json': '{ "rewrites": [{ "source": "/(.*)", "destination": "/index.html" }] }',
     });
-    expect(await get(service, '/any/route')).to.include({ status: 200, body: 'page' });
-    expect((await get(service, '/assets/gone.js')).status).to.equal(404);
+    expect(await platform.visit(service, '/any/route')).to.include({ status: 200, body: 'page' });
+    expect((await platform.visit(service, '/assets/gone.js')).status).to.equal(404);
     expect(log).to.match(/Detected: Vite, a static site.*buildCommand and publishDirectory/);
     expect(log).to.match(/development server \(vite\)/);
     expect(log).to.contain('Publishes output; set publishDirectory to change it');
@@ -61,7 +59,7 @@ describe('A project with nothing but its address and kind', function () {
       'package.json': packageJson({ scripts: { start: 'nodemon server.js' } }),
       'server.js': server('watched'),
     });
-    expect((await get(service)).body).to.equal('watched');
+    expect((await platform.visit(service)).body).to.equal('watched');
     expect(log).to.contain('started with "node server.js"');
   });
 
@@ -82,7 +80,7 @@ describe('A project with nothing but its address and kind', function () {
         scripts: { build: writes('built/index.js', 'module.exports = String(42)') },
       }),
     });
-    expect((await get(service)).body).to.equal('42');
+    expect((await platform.visit(service)).body).to.equal('42');
     expect(log).to.match(/Builds apps\/api, the only application.*rootDirectory/);
   });
 
@@ -92,9 +90,8 @@ describe('A project with nothing but its address and kind', function () {
       'package.json': packageJson({ scripts: { build }, main: 'dist/main.js' }),
       'server.js': server('built'),
     };
-    const { service } = await deployed('built', files);
-    expect((await get(service)).body).to.equal('built');
-    const repository = repositories.at(-1)?.url;
+    const { service, repository } = await deployed('built', files);
+    expect((await platform.visit(service)).body).to.equal('built');
     const { detection } = await platform.client.expect<{ detection: object }>('POST', '/detect', { repository });
     expect(detection).to.include({
       runtime: 'node',

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../api/pages/console/api/schema.js';
-import { makeRepository, nodeServer } from '../support/apps.js';
+import { type AppRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 type Schemas = components['schemas'];
@@ -14,24 +14,20 @@ describe('A client generated from the document', () => {
   describe('does the main job', function () {
     this.timeout(240_000);
     let platform: Platform;
-    let repository: Awaited<ReturnType<typeof makeRepository>>;
+    let repository: AppRepository;
     let client: Client<paths>;
     let workspaceId: string;
     let service: Schemas['Service'];
     let first: Schemas['Deployment'];
 
-    before(async () => {
-      repository = await makeRepository(nodeServer('one'));
-      platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
+    usePlatform({ engine: ENGINES[0] ?? 'postgres' }, async (started) => {
+      platform = started;
+      repository = await platform.repositoryOf(nodeServer('one'));
       workspaceId = platform.client.workspaceId;
       client = createClient<paths>({
         baseUrl: platform.client.baseUrl,
         headers: { Authorization: `Bearer ${platform.client.key}` },
       });
-    });
-    after(async () => {
-      await platform?.stop();
-      await repository?.remove();
     });
 
     const path = () => ({ workspaceId, serviceId: service.id });

@@ -85,7 +85,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
 
   it('are built from a Dockerfile of several stages, with arguments and secrets', async () => {
     const { client } = platform;
-    const repository = await ground.repositoryOf({
+    const repository = await platform.repositoryOf({
       Dockerfile: [
         `FROM ${ground.registry.address}/base:1 AS made`,
         'ARG WORD=nothing',
@@ -119,7 +119,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
   it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {
     const { client } = platform;
     const files = { Dockerfile: `FROM ${ground.registry.address}/absent:1\n`, 'index.html': 'a page' };
-    const repository = await ground.repositoryOf(files);
+    const repository = await platform.repositoryOf(files);
     const service = await createService(client, { name: 'page', configuration: { repository: repository.url } });
     await deploy(client, service.id);
     expect(await bodyOf(service.url)).to.equal('a page');

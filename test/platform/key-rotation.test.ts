@@ -7,10 +7,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { SEALED_COLUMNS } from '../../shared/secrets/sealed-columns.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
-import { visit } from '../support/client.js';
+import { type AppRepository, nodeServer } from '../support/apps.js';
 import { createService, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually, PlatformProcess } from '../support/processes.js';
 
 const ADMIN = fileURLToPath(new URL('../../api/admin/main.js', import.meta.url));
@@ -26,14 +25,9 @@ describe('Rotation of the secrets key', function () {
   const [oldKey = '', newKey = '', strange = ''] = [1, 2, 3].map(() => randomBytes(32).toString('base64'));
   const idOf = (key: string) => new Keyring(new Sensitive(key)).currentId;
 
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres', env: { SECRETS_KEY: oldKey } });
-    repository = await makeRepository(nodeServer('rotated'));
-    const made = await createService(platform.client, {
-      name: 'rotated',
-      configuration: { repository: repository.url },
-    });
-    service = made;
+  usePlatform({ engine: 'postgres', env: { SECRETS_KEY: oldKey } }, async (started) => {
+    platform = started;
+    ({ service, repository } = await platform.serviceOf('rotated', nodeServer('rotated')));
     const { variable } = await platform.client.expect<{ variable: { id: string } }>(
       'POST',
       `/services/${service.id}/variables`,
@@ -41,10 +35,6 @@ describe('Rotation of the secrets key', function () {
     );
     variableId = variable.id;
     first = (await deploy(platform.client, service.id)).id;
-  });
-  after(async () => {
-    await platform?.stop();
-    await repository?.remove();
   });
 
   /** Starts a process that is expected to end by itself. */
@@ -82,7 +72,7 @@ describe('Rotation of the secrets key', function () {
   }
 
   async function answeredToken(): Promise<string> {
-    return JSON.parse((await visit(service.url, platform.edgePort, '/env')).body).TOKEN;
+    return JSON.parse((await platform.visit(service, '/env')).body).TOKEN;
   }
 
   it('a process with a key that does not open what is stored says so and ends with 1', async () => {

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import { type AppRepository, type Files, makeRepository, nodeServer, npmApp } from '../support/apps.js';
-import { visit } from '../support/client.js';
+import { nodeServer, npmApp } from '../support/apps.js';
 import {
   act,
-  createService,
   deploy,
   ended,
   operationEnded,
@@ -11,49 +9,20 @@ import {
   readDeployment,
   readLogs,
   readService,
-  type Service,
 } from '../support/deployments.js';
-import { describeEngines, type Platform, startPlatform } from '../support/platform.js';
+import { describeEngines, type Platform, usePlatform } from '../support/platform.js';
 import { eventually, isRunning, processesWith } from '../support/processes.js';
 
 describeEngines('From a repository to a live URL', (engine) => {
   let platform: Platform;
-  const repositories: AppRepository[] = [];
-
-  before(async function () {
-    this.timeout(240_000);
-    platform = await startPlatform({ engine });
+  usePlatform({ engine }, (started) => {
+    platform = started;
   });
-  after(async function () {
-    this.timeout(240_000);
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
-  });
-
-  async function repositoryOf(files: Files): Promise<AppRepository> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return repository;
-  }
-
-  async function serviceOf(name: string, files: Files, configuration: object = {}, kind = 'web') {
-    const repository = await repositoryOf(files);
-    const service = await createService(platform.client, {
-      name,
-      kind,
-      configuration: { repository: repository.url, ...configuration },
-    });
-    return { repository, service };
-  }
-
-  function get(service: Pick<Service, 'url'>, path = '/') {
-    return visit(service.url, platform.edgePort, path);
-  }
 
   it('deploys an npm application with a real dependency', async () => {
-    const { service, repository } = await serviceOf('npm app', npmApp('hello'));
+    const { service, repository } = await platform.serviceOf('npm app', npmApp('hello'));
     const deployment = await deploy(platform.client, service.id);
-    expect((await get(service)).body).to.equal('hello 172800000');
+    expect((await platform.visit(service)).body).to.equal('hello 172800000');
     expect(deployment.commitSha).to.equal((await repository.git('rev-parse', 'HEAD')).trim());
     expect(deployment.commitMessage).to.equal('First commit');
     expect(deployment.steps.map((step) => step.name)).to.deep.equal(['queued', 'build', 'release']);
@@ -63,7 +32,9 @@ describeEngines('From a repository to a live URL', (engine) => {
   });
 
   it('cancels a running build: no process is left, and it never goes live', async () => {
-    const { service } = await serviceOf('cancel', nodeServer('x'), { buildCommand: 'echo building; sleep 86399' });
+    const { service } = await platform.serviceOf('cancel', nodeServer('x'), {
+      buildCommand: 'echo building; sleep 86399',
+    });
     const queued = await queueDeploy(platform.client, service.id);
     await eventually('the build runs', async () =>
       (await readLogs(platform.client, service.id)).some((line) => line.message === 'building'),
@@ -89,7 +60,7 @@ describeEngines('From a repository to a live URL', (engine) => {
   });
 
   it('a newer deployment cancels the older one of its service', async () => {
-    const { service } = await serviceOf('overlap', nodeServer('x'), { buildCommand: 'sleep 86394' });
+    const { service } = await platform.serviceOf('overlap', nodeServer('x'), { buildCommand: 'sleep 86394' });
     const older = await queueDeploy(platform.client, service.id);
     await eventually(
       'the older one builds',
@@ -102,25 +73,25 @@ describeEngines('From a repository to a live URL', (engine) => {
   });
 
   it('restarts, suspends and resumes', async () => {
-    const { service } = await serviceOf('actions', nodeServer('up'));
+    const { service } = await platform.serviceOf('actions', nodeServer('up'));
     await deploy(platform.client, service.id);
     const pid = async () =>
       (await platform.database.db('replicas').where({ service_id: service.id, desired: 'running' }).first('pid'))?.pid;
     const before = await pid();
     expect(await act(platform.client, service.id, 'restart')).to.equal('succeeded');
     expect(await pid()).not.to.equal(before);
-    expect((await get(service)).body).to.equal('up');
+    expect((await platform.visit(service)).body).to.equal('up');
 
     expect(await act(platform.client, service.id, 'suspend')).to.equal('succeeded');
-    expect((await get(service)).status).to.equal(503);
+    expect((await platform.visit(service)).status).to.equal(503);
     expect((await readService(platform.client, service.id)).status).to.equal('suspended');
 
     expect(await act(platform.client, service.id, 'resume')).to.equal('succeeded');
-    await eventually('it answers again', async () => (await get(service)).body === 'up');
+    await eventually('it answers again', async () => (await platform.visit(service)).body === 'up');
   });
 
   it('deletes a service with everything it had', async () => {
-    const { service } = await serviceOf('delete me', nodeServer('x'));
+    const { service } = await platform.serviceOf('delete me', nodeServer('x'));
     await deploy(platform.client, service.id);
     const replica = await platform.database.db('replicas').where({ service_id: service.id }).first('pid');
     expect(isRunning(replica.pid)).to.equal(true);
@@ -132,7 +103,7 @@ describeEngines('From a repository to a live URL', (engine) => {
     expect(answer).to.include({ deleted: false, queued: true });
     expect(await operationEnded(platform.client, service.id, answer.operation.id)).to.equal('succeeded');
     expect((await platform.client.call('GET', `/services/${service.id}`)).status).to.equal(404);
-    expect((await get(service)).status).to.equal(404);
+    expect((await platform.visit(service)).status).to.equal(404);
     const [left] = await platform.database
       .db('replicas')
       .where({ service_id: service.id })

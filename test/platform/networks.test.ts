@@ -7,8 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { namePrefix } from '../../workers/network/network-model.js';
 import { tableName } from '../../workers/network/network-rules.js';
-import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
-import { visit } from '../support/client.js';
+import { type Files, nodeServer } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
@@ -63,7 +62,6 @@ describe('Networks of builds and replicas', function () {
   let elsewhere: Service;
   let alone: Service;
   let service: Server;
-  const repositories: AppRepository[] = [];
   let stopped = false;
 
   before(async () => {
@@ -97,7 +95,6 @@ describe('Networks of builds and replicas', function () {
   after(async () => {
     service?.close();
     if (!stopped) await platform?.stop();
-    for (const repository of repositories) await repository.remove();
   });
 
   interface Project {
@@ -118,17 +115,12 @@ describe('Networks of builds and replicas', function () {
   }
 
   async function prepare(name: string, files: Files, { configuration, ...input }: Placement): Promise<Service> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return createService(platform.client, {
-      name,
-      ...input,
-      configuration: { repository: repository.url, ...configuration },
-    });
+    const { url: repository } = await platform.repositoryOf(files);
+    return createService(platform.client, { name, ...input, configuration: { repository, ...configuration } });
   }
 
   async function body(of: Service, path = '/'): Promise<string> {
-    return (await visit(of.url, platform.edgePort, path)).body;
+    return (await platform.visit(of, path)).body;
   }
 
   /** What a program gives when it runs inside the application. */

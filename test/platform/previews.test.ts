@@ -7,7 +7,7 @@ import { goneServices } from '../../shared/pushes/store.js';
 import { removeCaches } from '../../workers/builders/build-folder.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, readService } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually, processesWith } from '../support/processes.js';
 import { createRepository, packageJson, type TestRepository } from '../support/repositories.js';
 
@@ -63,16 +63,13 @@ describe('A preview of a branch', function () {
   let platform: Platform;
   let repository: TestRepository;
 
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres' });
+  usePlatform({ engine: 'postgres' }, async (started) => {
+    platform = started;
     repository = await createRepository(server('main'));
     await repository.git('checkout', '-q', '-b', 'topic');
     await repository.commit(server('topic'));
   });
-  after(async () => {
-    await platform?.stop();
-    await repository?.remove();
-  });
+  after(() => repository?.remove());
 
   it('runs beside its service with variables of its own, and leaves nothing when it has expired', async () => {
     const { client, edgePort, database } = platform;

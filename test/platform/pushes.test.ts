@@ -1,13 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { createKey } from '../../shared/identity/commands.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { type AppRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   createService,
@@ -18,8 +20,8 @@ import {
   readService,
   type Service,
 } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
-import { eventually, freePorts } from '../support/processes.js';
+import { type Platform, usePlatform } from '../support/platform.js';
+import { eventually, freePorts, isRunning } from '../support/processes.js';
 import { TestRepository } from '../support/repositories.js';
 
 interface GitEnd {
@@ -62,15 +64,26 @@ function git(cwd: string, ...args: string[]): Promise<GitEnd> {
   return start(args, cwd).end;
 }
 
+/** The processes of git that a process started, with the processes that these started. */
+async function gitOf(parent: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,args=']);
+  const rows = stdout.split('\n').flatMap((line) => {
+    const [, pid, ppid, args] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return args === undefined ? [] : [{ pid: Number(pid), ppid: Number(ppid), args }];
+  });
+  const below = (id: number): number[] =>
+    rows.filter(({ ppid, args }) => ppid === id && args.includes('git')).flatMap(({ pid }) => [pid, ...below(pid)]);
+  return below(parent);
+}
+
 describe('git push to the platform', function () {
   this.timeout(240_000);
   let platform: Platform;
   const folders: string[] = [];
-  const repositories: AppRepository[] = [];
   let readKey = '';
 
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres', env: { PUSH_MAX_MB: '1' } });
+  usePlatform({ engine: 'postgres', env: { PUSH_MAX_MB: '1' } }, async (started) => {
+    platform = started;
     const owner = { workspaceId: platform.client.workspaceId, email: 'owner@example.test' };
     ({ key: readKey } = await createKey(platform.database.db, {
       ...owner,
@@ -80,8 +93,6 @@ describe('git push to the platform', function () {
     }));
   });
   after(async () => {
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
     for (const folder of folders) await rm(folder, { recursive: true, force: true });
   });
 
@@ -111,8 +122,7 @@ describe('git push to the platform', function () {
       name,
       configuration: { sourceType: 'push', ...configuration },
     });
-    const app = await makeRepository(nodeServer(`${name} one`));
-    repositories.push(app);
+    const app = await platform.repositoryOf(nodeServer(`${name} one`));
     await app.git('remote', 'add', 'origin', urlOf(name));
     return { service, app, at: app.directory };
   }
@@ -414,10 +424,8 @@ describe('git push to the platform', function () {
       name: string,
       configuration: object = {},
     ): Promise<{ service: Service; app: AppRepository }> {
-      const app = await makeRepository(nodeServer(`${name} one`));
-      repositories.push(app);
-      const source = { repository: app.url, autoDeploy: 'commit', ...configuration };
-      const service = await createService(platform.client, { name, configuration: source });
+      const settings = { autoDeploy: 'commit', ...configuration };
+      const { service, repository: app } = await platform.serviceOf(name, nodeServer(`${name} one`), settings);
       await deploy(platform.client, service.id);
       return { service, app };
     }
@@ -526,5 +534,34 @@ describe('git push to the platform', function () {
     const { code, said } = await pushing.end;
     expect(code).to.equal(1);
     expect(said).to.match(/the deployment was cancelled/);
+  });
+
+  it('leaves no process of git if its API process is killed', async () => {
+    const { workspaceId, key } = platform.client;
+    await createService(platform.client, { name: 'broken', configuration: { sourceType: 'push' } });
+    const api = platform.processes.findLast(({ name }) => name === 'api');
+    const socket = connect(platform.apiPort, '127.0.0.1');
+    socket.on('error', () => undefined);
+    socket.write(
+      [
+        `POST /git/${workspaceId}/broken.git/git-receive-pack HTTP/1.1`,
+        'Host: localhost',
+        `Authorization: Basic ${Buffer.from(`anybody:${key}`).toString('base64')}`,
+        'Content-Type: application/x-git-receive-pack-request',
+        'Content-Length: 5000',
+        '',
+        '00a1',
+      ].join('\r\n'),
+    );
+    let git: number[] = [];
+    await eventually('git reads the push', async () => {
+      git = await gitOf(api?.child.pid ?? 0);
+      return git.length >= 2;
+    });
+    await api?.stop('SIGKILL');
+    await eventually('git has ended', async () => git.filter(isRunning).length === 0);
+    expect(git.filter(isRunning)).to.deep.equal([]);
+    socket.destroy();
+    await platform.startApi();
   });
 });

@@ -1,23 +1,7 @@
 import { expect } from 'chai';
-import {
-  type AppRepository,
-  type Files,
-  makeRepository,
-  nodeServer,
-  pythonServer,
-  staticSite,
-} from '../support/apps.js';
-import { visit } from '../support/client.js';
-import {
-  createService,
-  deploy,
-  ended,
-  queueDeploy,
-  readLogs,
-  readService,
-  type Service,
-} from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { nodeServer, pythonServer, staticSite } from '../support/apps.js';
+import { deploy, ended, queueDeploy, readLogs, readService } from '../support/deployments.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
@@ -25,56 +9,35 @@ import { visitsDuring } from '../support/visitors.js';
 describe('A release', function () {
   this.timeout(240_000);
   let platform: Platform;
-  const repositories: AppRepository[] = [];
-
-  before(async () => {
-    platform = await startPlatform({ engine: 'postgres' });
+  usePlatform({ engine: 'postgres' }, (started) => {
+    platform = started;
   });
-  after(async () => {
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
-  });
-
-  async function serviceOf(name: string, files: Files, configuration: object = {}, kind = 'web') {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    const service = await createService(platform.client, {
-      name,
-      kind,
-      configuration: { repository: repository.url, ...configuration },
-    });
-    return { repository, service };
-  }
-
-  function get(service: Pick<Service, 'url'>, path = '/') {
-    return visit(service.url, platform.edgePort, path);
-  }
 
   it('of a static site serves what its build made', async () => {
-    const { service } = await serviceOf('static site', staticSite('first'), {}, 'static');
+    const { service } = await platform.serviceOf('static site', staticSite('first'), {}, 'static');
     await deploy(platform.client, service.id);
-    const page = await get(service);
+    const page = await platform.visit(service);
     expect(page.body).to.contain('<h1>first</h1>');
     expect(page.headers['content-type']).to.match(/^text\/html/);
-    expect((await get(service, '/style.css')).headers['content-type']).to.match(/^text\/css/);
-    expect((await get(service, '/about/')).body).to.equal('<h1>about</h1>');
-    expect((await get(service, '/../../server.js')).status).to.be.oneOf([400, 404]);
+    expect((await platform.visit(service, '/style.css')).headers['content-type']).to.match(/^text\/css/);
+    expect((await platform.visit(service, '/about/')).body).to.equal('<h1>about</h1>');
+    expect((await platform.visit(service, '/../../server.js')).status).to.be.oneOf([400, 404]);
   });
 
   it('of a server of the Python standard library serves it', async () => {
-    const { service } = await serviceOf('python', pythonServer('from python'));
+    const { service } = await platform.serviceOf('python', pythonServer('from python'));
     await deploy(platform.client, service.id);
-    expect((await get(service)).body).to.equal('from python');
+    expect((await platform.visit(service)).body).to.equal('from python');
   });
 
   it('gives the application its variables, and never the platform’s environment', async () => {
-    const { service } = await serviceOf('variables', nodeServer('x'));
+    const { service } = await platform.serviceOf('variables', nodeServer('x'));
     await platform.client.expect('POST', `/services/${service.id}/variables`, {
       key: 'GREETING',
       value: 'good morning',
     });
     await deploy(platform.client, service.id);
-    const environment = JSON.parse((await get(service, '/env')).body);
+    const environment = JSON.parse((await platform.visit(service, '/env')).body);
     expect(environment.GREETING).to.equal('good morning');
     for (const name of ['DATABASE_URL', 'SECRETS_KEY', 'DASHBOARD_PASSWORD', 'REDIS_URL']) {
       expect(environment).not.to.have.property(name);
@@ -84,7 +47,7 @@ describe('A release', function () {
   it('keeps the log of a deployment, its secrets masked, in ids without a gap', async () => {
     const secret = 'correct-horse-battery';
     const files = nodeServer('x');
-    const { service } = await serviceOf('logs', files, { buildCommand: 'echo the secret is $TOKEN' });
+    const { service } = await platform.serviceOf('logs', files, { buildCommand: 'echo the secret is $TOKEN' });
     await platform.client.expect('POST', `/services/${service.id}/variables`, { key: 'TOKEN', value: secret });
     await deploy(platform.client, service.id);
     await eventually('the application’s own line is in the log', async () =>
@@ -99,13 +62,13 @@ describe('A release', function () {
   });
 
   it('replaces another without one failed request, and is rolled back to', async () => {
-    const { service, repository } = await serviceOf('releases', nodeServer('one'), { replicas: 2 });
+    const { service, repository } = await platform.serviceOf('releases', nodeServer('one'), { replicas: 2 });
     const first = await deploy(platform.client, service.id);
     const releases = async () => {
       for (const word of ['two', 'three']) {
         await repository.commit(word, nodeServer(word));
         await deploy(platform.client, service.id);
-        expect((await get(service)).body).to.equal(word);
+        expect((await platform.visit(service)).body).to.equal(word);
       }
       const { deployment: queued } = await platform.client.expect<{
         deployment: { id: string; sourceDeploymentId: string };
@@ -113,14 +76,16 @@ describe('A release', function () {
       expect(queued.sourceDeploymentId).to.equal(first.id);
       const rollback = await ended(platform.client, service.id, queued.id);
       expect(rollback).to.include({ status: 'live', trigger: 'rollback', commitSha: first.commitSha });
-      expect((await get(service)).body).to.equal('one');
+      expect((await platform.visit(service)).body).to.equal('one');
     };
-    const { answers } = await visitsDuring(releases, (visitor) => get(service, visitor === 0 ? '/slow' : '/'));
+    const { answers } = await visitsDuring(releases, (visitor) =>
+      platform.visit(service, visitor === 0 ? '/slow' : '/'),
+    );
     expect(answers).to.deep.equal(['200 one', '200 three', '200 two']);
   });
 
   it('that fails leaves the old one serving', async () => {
-    const { service, repository } = await serviceOf('failing release', nodeServer('good'));
+    const { service, repository } = await platform.serviceOf('failing release', nodeServer('good'));
     const good = await deploy(platform.client, service.id);
     await repository.commit('broken', { 'server.js': "console.error('no configuration'); process.exit(3)" });
     const queued = await queueDeploy(platform.client, service.id);
@@ -130,14 +95,14 @@ describe('A release', function () {
       .to.match(/^release: /)
       .and.contain('exited with code 3')
       .and.contain('no configuration');
-    expect((await get(service)).body).to.equal('good');
+    expect((await platform.visit(service)).body).to.equal('good');
     expect(await readService(platform.client, service.id)).to.include({ status: 'live', liveDeploymentId: good.id });
   });
 
   it('starts an application again that has died', async () => {
-    const { service } = await serviceOf('crash', nodeServer('alive'));
+    const { service } = await platform.serviceOf('crash', nodeServer('alive'));
     await deploy(platform.client, service.id);
-    await get(service, '/crash');
+    await platform.visit(service, '/crash');
     await eventually(
       'the crash is seen',
       async () => (await readService(platform.client, service.id)).healthStatus !== 'ready',
@@ -146,11 +111,11 @@ describe('A release', function () {
       'it is well again',
       async () => (await readService(platform.client, service.id)).healthStatus === 'ready',
     );
-    await eventually('visitors reach it again', async () => (await get(service)).body === 'alive');
+    await eventually('visitors reach it again', async () => (await platform.visit(service)).body === 'alive');
   });
 
   it('scales with the number of replicas, without a deployment', async () => {
-    const { service } = await serviceOf('scale', nodeServer('x'));
+    const { service } = await platform.serviceOf('scale', nodeServer('x'));
     const deployment = await deploy(platform.client, service.id);
     await platform.client.expect('PATCH', `/services/${service.id}`, { configuration: { replicas: 3 } });
     const ready = async () =>
@@ -163,17 +128,17 @@ describe('A release', function () {
   });
 
   it('a service that was never deployed is deleted at once', async () => {
-    const { service } = await serviceOf('draft', nodeServer('x'));
+    const { service } = await platform.serviceOf('draft', nodeServer('x'));
     const answer = await platform.client.expect('DELETE', `/services/${service.id}`, { confirm: 'draft' });
     expect(answer).to.deep.equal({ deleted: true, queued: false, operation: null });
   });
 
   it('runs on when its worker is killed, and the next worker adopts it', async () => {
-    const { service } = await serviceOf('adopted', nodeServer('still here'));
+    const { service } = await platform.serviceOf('adopted', nodeServer('still here'));
     await deploy(platform.client, service.id);
-    const pid = (await visit(service.url, platform.edgePort, '/pid')).body;
+    const pid = (await platform.visit(service, '/pid')).body;
     for (const worker of platform.workers) await worker.stop('SIGKILL');
-    expect((await visit(service.url, platform.edgePort)).body).to.equal('still here');
+    expect((await platform.visit(service)).body).to.equal('still here');
     const startedAt = Date.now();
     await platform.startWorker();
     await eventually('the new worker checks its health', async () => {
@@ -183,6 +148,6 @@ describe('A release', function () {
         .first('checked_at');
       return new Date(row.checked_at).getTime() > startedAt;
     });
-    expect((await visit(service.url, platform.edgePort, '/pid')).body).to.equal(pid);
+    expect((await platform.visit(service, '/pid')).body).to.equal(pid);
   });
 });

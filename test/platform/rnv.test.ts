@@ -7,7 +7,7 @@ import { addMember } from '../../shared/identity/commands.js';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { makeUser } from '../support/factories.js';
-import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { hasScript, Rnv, type RnvResult, resultOf } from '../support/rnv.js';
 
@@ -85,8 +85,8 @@ describe('The command line rnv', function () {
   let url: string;
   let key: string;
 
-  before(async () => {
-    platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
+  usePlatform({ engine: ENGINES[0] ?? 'postgres' }, async (started) => {
+    platform = started;
     url = `http://127.0.0.1:${platform.apiPort}`;
     ({ key } = platform.client);
     await makeUser(platform.database.db, { email: EMAIL, password: PASSWORD });
@@ -98,7 +98,6 @@ describe('The command line rnv', function () {
   after(async () => {
     await rnv?.remove();
     await app?.remove();
-    await platform?.stop();
   });
 
   const expectCode = (result: RnvResult, code: number) =>

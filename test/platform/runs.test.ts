@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import type { RunRow } from '../../shared/runs/model.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
-import { type AppRepository, makeRepository } from '../support/apps.js';
+import type { AppRepository } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { reachableAddress } from '../support/host-address.js';
 import { describeEngines, ENGINES, type Platform, startPlatform } from '../support/platform.js';
@@ -47,19 +47,18 @@ describeEngines('A cron service', (engine) => {
     gate.listen(0, place.address);
     await once(gate, 'listening');
     gateUrl = `http://${place.address}:${(gate.address() as { port: number }).port}`;
-    repository = await makeRepository(JOB);
     platform = await startPlatform({
       engine,
       workers: 2,
       env: { ...place.env, RUN_RETRY_SECONDS: '1', STOP_GRACE_SECONDS: '2' },
     });
+    repository = await platform.repositoryOf(JOB);
   });
   after(async function () {
     this.timeout(240_000);
     gate.closeAllConnections();
     gate.close();
     await platform?.stop();
-    await repository?.remove();
   });
 
   async function cron(configuration: object = {}, variables: Record<string, string> = {}): Promise<Service> {

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { deploy, readLogs, readService, type Service } from '../support/deployments.js';
+import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 /** `/burn` uses the processor for a moment. */
@@ -26,28 +25,19 @@ interface Metrics {
 describe('The replicas of a service', function () {
   this.timeout(240_000);
   let platform: Platform;
-  const repositories: AppRepository[] = [];
-
-  before(async () => {
-    platform = await startPlatform({
-      engine: 'postgres',
-      workers: 2,
-      env: { METRICS_SECONDS: '1', SCALING_QUIET_SECONDS: '6', SCALING_READY_SECONDS: '3' },
-    });
-  });
-  after(async () => {
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
+  const env = { METRICS_SECONDS: '1', SCALING_QUIET_SECONDS: '6', SCALING_READY_SECONDS: '3' };
+  usePlatform({ engine: 'postgres', workers: 2, env }, (started) => {
+    platform = started;
   });
 
   async function serviceOf(name: string, kind: string, program: string, configuration: object = {}): Promise<Service> {
-    const repository = await makeRepository({ 'index.js': program, 'package.json': '{ "main": "index.js" }' });
-    repositories.push(repository);
-    const service = await createService(platform.client, {
+    const files = { 'index.js': program, 'package.json': '{ "main": "index.js" }' };
+    const { service } = await platform.serviceOf(
       name,
+      files,
+      { startCommand: 'node index.js', ...configuration },
       kind,
-      configuration: { repository: repository.url, startCommand: 'node index.js', ...configuration },
-    });
+    );
     await deploy(platform.client, service.id);
     return service;
   }

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { rowsOf } from '../../shared/core/database/client.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { act, createService, deploy, ended, queueDeploy, readLogs, readService } from '../support/deployments.js';
-import { describeEngines, ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { describeEngines, ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { startGitServer } from '../support/repositories.js';
 
@@ -47,25 +47,16 @@ function tracesOf(text: string): string[] {
 
 describeEngines('Secrets', (engine) => {
   let platform: Platform;
-  const repositories: AppRepository[] = [];
   const variables = Object.entries({ TOKEN, LONG, PEM }).map(([key, value]) => ({ key, value }));
 
-  before(async function () {
-    this.timeout(240_000);
-    platform = await startPlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '6', STOP_GRACE_SECONDS: '1' } });
-  });
-  after(async function () {
-    this.timeout(240_000);
-    await platform?.stop();
-    for (const repository of repositories) await repository.remove();
+  usePlatform({ engine, env: { RELEASE_TIMEOUT_SECONDS: '6', STOP_GRACE_SECONDS: '1' } }, (started) => {
+    platform = started;
   });
 
   async function service(name: string, server: string, configuration: object = {}) {
-    const repository = await makeRepository({ ...nodeServer(name), 'talk.js': TALK, 'server.js': server });
-    repositories.push(repository);
-    const { client } = platform;
-    const made = await createService(client, { name, configuration: { repository: repository.url, ...configuration } });
-    for (const variable of variables) await client.expect('POST', `/services/${made.id}/variables`, variable);
+    const files = { ...nodeServer(name), 'talk.js': TALK, 'server.js': server };
+    const { service: made } = await platform.serviceOf(name, files, configuration);
+    for (const variable of variables) await platform.client.expect('POST', `/services/${made.id}/variables`, variable);
     return made;
   }
 
@@ -132,8 +123,7 @@ describeEngines('Secrets', (engine) => {
 
     it('of a repository’s address open the repository, which answers to nobody else', async () => {
       const { client } = platform;
-      const repository = await makeRepository(nodeServer('private'));
-      repositories.push(repository);
+      const repository = await platform.repositoryOf(nodeServer('private'));
       const wanted = `Basic ${Buffer.from(`deployer:${PASSWORD}`).toString('base64')}`;
       const git = await startGitServer(repository.directory, (request, response) => {
         if (request.headers.authorization === wanted) return false;

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { type AppRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
-import { createService, deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
-import { DIST, type Platform, startPlatform } from '../support/platform.js';
+import { deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
+import { DIST, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 const run = promisify(execFile);
@@ -39,20 +39,13 @@ describe('An upgrade of the platform', function () {
   let next: string;
   let service: Service;
 
-  before(async () => {
+  usePlatform({ engine: 'postgres' }, async (started) => {
+    platform = started;
     next = await makeNextVersion();
-    platform = await startPlatform({ engine: 'postgres', workers: 1 });
-    repository = await makeRepository(nodeServer('one'));
-    service = await createService(platform.client, {
-      name: 'app',
-      configuration: { repository: repository.url, buildCommand: 'echo building now; sleep 3' },
-    });
+    const buildCommand = 'echo building now; sleep 3';
+    ({ service, repository } = await platform.serviceOf('app', nodeServer('one'), { buildCommand }));
   });
-  after(async () => {
-    await platform?.stop();
-    await repository?.remove();
-    await rm(next, { recursive: true, force: true });
-  });
+  after(() => rm(next, { recursive: true, force: true }));
 
   async function building(): Promise<string> {
     const { id } = await queueDeploy(platform.client, service.id);
