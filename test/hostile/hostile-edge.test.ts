@@ -11,8 +11,8 @@ import { eventually, type PlatformProcess } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 300_000;
-/** More than twice what the edge holds of such connections (1,024), so that it has to close some. */
-const SLOW_READERS = 2_500;
+/** More than the edge holds of such connections (1,024), so that it has to close some. */
+const SLOW_READERS = 1_500;
 const CLIENT_ADDRESSES = 20;
 /**
  * Opens connections whose requests are given, one a line, and reads one byte of each answer. Its segments and buffers
