@@ -5,7 +5,7 @@ import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dock
 export interface GuardOptions {
   /** Values of `ARG`s. */
   buildArgs: Readonly<Record<string, string>>;
-  /** What the names of the platform's images in its registry begin with; null if there is no registry. */
+  /** The prefix of the platform's images in its registry; null if there is no registry. */
   ownPrefix: string | null;
 }
 

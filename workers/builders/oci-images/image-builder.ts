@@ -90,7 +90,7 @@ export async function pull(
 }
 
 interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env'> {
-  /** What is done, for the message of a failure. */
+  /** Names the step in the message of a failure. */
   what: string;
   /** A better message than the last line of the output; null if there is none. */
   explain?: (cause: string) => string | null;
