@@ -1,9 +1,9 @@
 import { type TStringOptions, Type } from 'typebox';
 
 /**
- * Characters that act in terminals or make a text look like another, as a part of a character class. They are controls (C0, DEL, C1),
- * line and paragraph separators, overrides and isolates of the writing direction. Beyond \xff it has the characters themselves,
- * because JavaScript, RE2 and Python have no escape for them in common.
+ * The part of a character class that matches characters which act in terminals or make a text look like another: controls (C0, DEL, C1),
+ * line and paragraph separators, overrides and isolates of the writing direction. It has the characters themselves beyond \\xff, because
+ * JavaScript, RE2 and Python have no escape for them in common.
  */
 const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\u202e';
 /** `ACTING`, tabs and line ends. No name has them. */

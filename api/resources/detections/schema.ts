@@ -16,6 +16,7 @@ const DetectedApplication = Strict({
 export const DetectResponse = Strict({
   detection: Strict(
     {
+      branch: Type.String(),
       commitSha: Type.String(),
       framework: Nullable(Type.String()),
       runtime: Type.String(),
