@@ -68,7 +68,7 @@ describe('Hostile builds and applications', function () {
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),
     );
-    contained = level[1] === 'namespaces';
+    contained = level[1] === 'root';
     for (const name of ['secrets.key', 'credentials.json', 'postgres/password']) {
       const path = join(platform.dataDir, name);
       await mkdir(join(path, '..'), { recursive: true });

@@ -6,7 +6,7 @@ import { DATA } from '../data/data-host.js';
 import { TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
+import { quote } from '../core/quote.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 
 const SOCKETS = 'sockets';

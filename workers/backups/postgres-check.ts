@@ -7,7 +7,7 @@ import { DATA } from '../data/data-host.js';
 import { withSession } from '../data/server-session.js';
 import { TenantFileError, type TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
+import { quote } from '../core/quote.js';
 import type { Manifest } from './archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';

@@ -3,7 +3,7 @@ import { onAbort } from '../../shared/core/on-abort.js';
 import { infoOf, openRedis } from '../data/redis-session.js';
 import type { TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
+import { quote } from '../core/quote.js';
 import type { Manifest } from './archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { RedisFacts } from './redis-source.js';

@@ -8,7 +8,7 @@ import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/mo
 import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { SourceError } from '../failures/explained.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
+import { quote } from '../core/quote.js';
 
 const SCAN_SECONDS = 10;
 

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { hasMounts } from '../../../workers/sandbox/sandbox.js';
 import { ownDirectory, uidOf } from '../../../workers/sandbox/service-users.js';
 import { LEVELS, Playground, USER } from './support.js';
 
@@ -216,7 +215,7 @@ for (const level of LEVELS) {
       worker.kill('SIGKILL');
       await once(worker, 'exit');
       // Without a namespace, what left its process group is ended by the next sweep.
-      if (level !== 'namespaces') await ground.sandbox.sweep(async () => () => true);
+      if (level !== 'root') await ground.sandbox.sweep(async () => () => true);
       while ((await ground.left()).length > 0) await sleep(20);
     });
 
@@ -247,16 +246,14 @@ for (const level of LEVELS) {
       expect(stdout).to.deep.equal(['0 1 2', '-1 38']);
     });
 
-    it('has few pseudo-terminals of its own, and does not see the links of others', async function () {
-      if (!hasMounts(level)) this.skip();
+    it('has few pseudo-terminals of its own, and does not see the links of others', async () => {
       const open = `perl -e 'my @held; while (@held < 200 && open my $f, "+<", "/dev/ptmx") { push @held, $f } print scalar(@held), "\\n"'`;
       const { stdout } = await ground.run(`${open}; ls /sys/class/net /sys/devices/virtual/net | grep -c rv`);
       expect(Number(stdout[0])).to.be.within(1, 64);
       expect(stdout[1]).to.equal('0');
     });
 
-    it('has devices of its own, and reads no figures of neighbours', async function () {
-      if (!hasMounts(level)) this.skip();
+    it('has devices of its own, and reads no figures of neighbours', async () => {
       const lines = [
         'echo $(ls /dev)',
         // Its own control groups tell a program how much memory it has; those around them are not there.
@@ -288,7 +285,7 @@ for (const level of LEVELS) {
     });
 
     it('the end of a sandbox does not wait until the disk has written what others wrote', async function () {
-      if (level !== 'namespaces') this.skip();
+      if (level !== 'root') this.skip();
       const image = join(ground.dataDir, 'image-volatile');
       await mkdir(image);
       await chmod(image, 0o755);
@@ -326,8 +323,8 @@ for (const level of LEVELS) {
 describe('Sandbox namespaces', () => {
   let ground: Playground;
   before(async function () {
-    if (!LEVELS.includes('namespaces')) this.skip();
-    ground = await Playground.create('namespaces');
+    if (!LEVELS.includes('root')) this.skip();
+    ground = await Playground.create('root');
   });
   after(() => ground?.destroy());
 

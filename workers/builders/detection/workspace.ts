@@ -1,6 +1,6 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../../failures/explained.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 import { parseYaml } from '../lazy-parsers.js';
 import { linearPattern, literally } from '../linear-pattern.js';
 import type { ProjectFiles } from '../project-files.js';

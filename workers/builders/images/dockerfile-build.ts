@@ -5,7 +5,7 @@ import type { BuiltImage } from '../../../shared/images/model.js';
 import { imageProblem, parseImage } from '../../../shared/images/reference.js';
 import { BuildError } from '../../failures/explained.js';
 import { APP_PATH, isBelow, TOOLS_PATH } from '../../sandbox/sandbox-plan.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 import { firstImageUser, ownByImages } from '../../sandbox/service-users.js';
 import { openImageCache } from '../build-folder.js';
 import { withoutPaths } from '../container/dockerfile-context.js';

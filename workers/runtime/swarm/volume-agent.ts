@@ -7,7 +7,7 @@ import { discardTree } from '../../core/folders.js';
 import { DATA, type VolumeFiles } from '../../data/data-host.js';
 import { unlessGone } from '../../docker/engine.js';
 import { ReleaseError } from '../../failures/explained.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 import { type AgentAddress, callAgent } from './agent-call.js';
 import { AGENT_PORT } from './agent-script.js';
 import { markerOf, VOLUME } from './server-scripts.js';
