@@ -99,11 +99,13 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (mount === undefined || path === undefined) return [];
   // Only the root group can both have processes and delegate controllers. Otherwise our group is beside the platform's.
   const parents = new Set([join(mount, path), dirname(join(mount, path)), mount]);
-  return [...parents].filter((parent) => !relative(mount, parent).startsWith('..')).map((parent) => {
-    const folder = join(parent, name);
-    const same = { memory: folder, cpu: folder, accounting: folder, sockets: folder };
-    return { version: 2, ...same, all: [folder], runtimePath: `/${relative(mount, folder)}` };
-  });
+  return [...parents]
+    .filter((parent) => !relative(mount, parent).startsWith('..'))
+    .map((parent) => {
+      const folder = join(parent, name);
+      const same = { memory: folder, cpu: folder, accounting: folder, sockets: folder };
+      return { version: 2, ...same, all: [folder], runtimePath: `/${relative(mount, folder)}` };
+    });
 }
 
 /** Makes the folders. What only counts or guards is left out if it cannot be made. */
@@ -177,7 +179,10 @@ export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
 /** The processes in a sandbox's group; empty if there is no such group. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const text = await readFile(join(roots.memory, id, 'cgroup.procs'), 'utf8').catch(() => '');
-  return text.split('\n').filter((pid) => pid !== '').map(Number);
+  return text
+    .split('\n')
+    .filter((pid) => pid !== '')
+    .map(Number);
 }
 
 /** The files by which a process joins a sandbox's group. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
 import { hostMounts, imageMounts, type Mount, maskedPaths } from './container-mounts.js';
+import { MARKER } from './proc.js';
 import {
   APP_PATH,
   asOrdinaryUser,
@@ -14,12 +15,16 @@ import {
   NOT_OWNED,
   type Plan,
   resourceLimits,
+  USUAL_PATH,
 } from './sandbox-plan.js';
 import type { Seccomp } from './seccomp.js';
 import { IMAGE_USERS } from './service-users.js';
 
 /** If the host's memory runs out, the kernel ends hosted code before the platform. */
 const OOM_SCORE = 500;
+
+/** Variables that some shell does not allow to be set. No other program reads them. */
+const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
 
 interface Capabilities {
   bounding: readonly string[];
@@ -85,7 +90,9 @@ export function containerConfig(
   const kind = kindOf(host, plan);
   const users = usersOf(host, plan);
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
-  const byInit = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, '/bin/sh', '-c', command];
+  const isRootless = kind === 'rootless';
+  const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, isRootless ? 'deferred' : 'here'];
+  const byInit = [...(isRootless ? asOrdinaryUser(plan.uid) : []), ...init, '/bin/sh', '-c', command];
   const namespaces = ['pid', 'ipc', 'mount', ...(cgroups ? ['cgroup'] : []), ...(users ? ['user'] : [])];
   return {
     ociVersion: '1.0.2',
@@ -94,13 +101,13 @@ export function containerConfig(
       terminal: false,
       user: userOf(plan, kind),
       cwd: ofImage.length > 0 ? cwd : '/',
-      args: ofImage.length > 0 ? ofImage : [...(kind === 'rootless' ? asOrdinaryUser(plan.uid) : []), ...byInit],
-      env: Object.entries(env).map(variable),
+      args: ofImage.length > 0 ? ofImage : byInit,
+      env: isRootless ? deferred(env) : Object.entries(env).map(variable),
       capabilities: capabilitiesOf(kind),
       // Programs of a Dockerfile may change their user, in the user namespace.
       noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
-      rlimits: resourceLimits(plan, cgroups !== null, kind !== 'rootless').map(({ name, value }) => {
+      rlimits: resourceLimits(plan, cgroups !== null, !isRootless).map(({ name, value }) => {
         return { type: `RLIMIT_${name}`, hard: value, soft: value };
       }),
     },
@@ -140,6 +147,19 @@ function userOf({ uid, mapped }: Plan, kind: ContainerKind): ContainerConfig['pr
 function capabilitiesOf(kind: ContainerKind): Capabilities {
   const names = CAPABILITIES[kind];
   return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };
+}
+
+/** Variables that the init passes on to the command. The programs that take its privileges away before do not get them. */
+function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
+  const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
+  return [
+    `PATH=${USUAL_PATH.join(':')}`,
+    `${MARKER}=${mark}`,
+    `RANVIER_NAMES=${later.join(' ')}`,
+    ...Object.entries(env).map(([name, value]) => {
+      return `${later.includes(name) ? 'RANVIER_ENV_' : ''}${variable([name, value])}`;
+    }),
+  ];
 }
 
 function variable([name, value]: [string, string]): string {

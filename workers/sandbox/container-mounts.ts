@@ -18,9 +18,18 @@ import {
 const CGROUPS = '/sys/fs/cgroup';
 /** Files and folders of the kernel with figures of the host or of other containers. Nothing is at those that the kernel does not have. */
 const MASKED = [
-  ...['acpi', 'asound', 'interrupts', 'kcore', 'key-users', 'keys', 'latency_stats', 'sched_debug', 'scsi', 'timer_list'].map(
-    (name) => `/proc/${name}`,
-  ),
+  ...[
+    'acpi',
+    'asound',
+    'interrupts',
+    'kcore',
+    'key-users',
+    'keys',
+    'latency_stats',
+    'sched_debug',
+    'scsi',
+    'timer_list',
+  ].map((name) => `/proc/${name}`),
   ...['class/net', 'devices/virtual/net', 'devices/virtual/powercap', 'firmware', 'kernel/slab'].map(
     (name) => `/sys/${name}`,
   ),

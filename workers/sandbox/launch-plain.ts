@@ -49,7 +49,7 @@ function start({ init, plan, command }: PlainProcess, kind: 'tied' | 'alone', st
     return options.map((option) => `ulimit ${option} ${Math.floor(value / unit)} 2>/dev/null`).join(' || ');
   });
   const shell = ['/bin/sh', '-c', [...limits, 'exec /bin/sh -c "$1"'].join('; '), 'command', command.command];
-  return spawn('/bin/sh', [init, kind, command.cwd, ...shell], {
+  return spawn('/bin/sh', [init, kind, command.cwd, 'here', ...shell], {
     cwd: '/',
     env: command.env,
     stdio,

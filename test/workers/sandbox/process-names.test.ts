@@ -17,7 +17,7 @@ describe('The init of a sandbox', () => {
     // The init would throw its trace away.
     const text = INIT.replace('exec 2>/dev/null', ':');
     expect(text).to.not.equal(INIT);
-    const init = spawn('/bin/sh', ['-x', '-c', text, 'init', 'free', '/', ...group]);
+    const init = spawn('/bin/sh', ['-x', '-c', text, 'init', 'free', '/', 'here', ...group]);
     let trace = '';
     init.stderr.on('data', (chunk: Buffer) => {
       trace += chunk.toString();

@@ -18,7 +18,11 @@ export const LEVELS: SandboxLevel[] = runsContainers() ? [isRoot() ? 'root' : 'r
 
 function runsContainers(): boolean {
   const mapped = isRoot() ? [] : ['--user', '--map-root-user'];
-  return [['unshare', ...mapped, '--mount', 'true'], ['runc', '--version'], ['conmon', '--version']].every(
+  return [
+    ['unshare', ...mapped, '--mount', 'true'],
+    ['runc', '--version'],
+    ['conmon', '--version'],
+  ].every(
     ([file = '', ...args]) => spawnSync(file, args, { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } }).status === 0,
   );
 }

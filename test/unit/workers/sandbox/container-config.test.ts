@@ -56,7 +56,9 @@ describe('The configuration of a container', () => {
     expect(process.user).to.deep.equal({ uid: 300_007, gid: 300_007 });
     expect(process.noNewPrivileges).to.equal(true);
     expect(Object.values(process.capabilities).flat()).to.deep.equal([]);
-    expect(process.args).to.deep.equal(['/bin/sh', '/.init', 'free', '/mnt/app', '/bin/sh', '-c', 'node .']);
+    expect(process.args).to.deep.equal([
+      ...['/bin/sh', '/.init', 'free', '/mnt/app', 'here', '/bin/sh', '-c', 'node .'],
+    ]);
     expect(process.env).to.deep.equal(["A=it's $(x)"]);
     expect(process.rlimits).to.deep.include({ type: 'RLIMIT_FSIZE', hard: 10 * 2 ** 20, soft: 10 * 2 ** 20 });
     expect(linux.cgroupsPath).to.equal('token/id');
@@ -108,6 +110,8 @@ describe('The configuration of a container', () => {
     expect(process.args.slice(0, 4)).to.deep.equal(['unshare', '--user', '--map-user=1000', '--map-group=1000']);
     expect(process.args).to.include.members(['--no-new-privs', '--bounding-set=-all', '/.init']);
     expect(process.noNewPrivileges).to.equal(true);
+    // Programs that still have privileges get no variable of the command.
+    expect(process.env.slice(2)).to.deep.equal(['RANVIER_NAMES=A', "RANVIER_ENV_A=it's $(x)"]);
     expect(hooks.createContainer[0]?.args.join(' ')).to.match(/echo 1 >.*max_user_namespaces/);
     expect(process.rlimits).to.deep.include({ type: 'RLIMIT_DATA', hard: 576 * 2 ** 20, soft: 576 * 2 ** 20 });
     expect(process.rlimits).to.deep.include({ type: 'RLIMIT_NPROC', hard: 4128, soft: 4128 });
@@ -117,8 +121,7 @@ describe('The configuration of a container', () => {
   });
 
   it('refuses variables that cannot be passed', () => {
-    const withEnv = (env: Record<string, string>) => () =>
-      containerConfig(HOST, PLAN, { ...COMMAND, env }, 'id');
+    const withEnv = (env: Record<string, string>) => () => containerConfig(HOST, PLAN, { ...COMMAND, env }, 'id');
     expect(withEnv({ 'A;B': '1' })).to.throw('not a name');
     expect(withEnv({ A: 'a\0b' })).to.throw('NUL');
   });
