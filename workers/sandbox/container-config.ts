@@ -1,3 +1,4 @@
+import { release } from 'node:os';
 import { join } from 'node:path';
 import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
@@ -107,7 +108,7 @@ export function containerConfig(
       // Programs of a Dockerfile may change their user, in the user namespace.
       noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
-      rlimits: resourceLimits(plan, cgroups !== null, !isRootless).map(({ name, value }) => {
+      rlimits: resourceLimits(plan, cgroups !== null, countedOf(kind)).map(({ name, value }) => {
         return { type: `RLIMIT_${name}`, hard: value, soft: value };
       }),
     },
@@ -127,6 +128,13 @@ export function containerConfig(
 function kindOf({ level }: Host, { mapped }: Plan): ContainerKind {
   if (mapped === null) return level === 'rootless' ? 'rootless' : 'command';
   return mapped.process === null ? 'imageTools' : 'image';
+}
+
+/** Of what the kernel counts processes if there is no control group. */
+function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
+  if (kind !== 'rootless') return 'service';
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14) ? 'container' : 'all';
 }
 
 /** The users of the container's own user namespace; null if it has none. */

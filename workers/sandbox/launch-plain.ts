@@ -44,7 +44,7 @@ export async function startPlain(
 /** As root the command has the user of its service. */
 function start({ init, plan, command }: PlainProcess, kind: 'tied' | 'alone', stdio: StdioOptions): ChildProcess {
   for (const [name, value] of Object.entries(command.env)) assertVariable(name, value);
-  const limits = resourceLimits(plan, false, isRoot()).map(({ name, value }) => {
+  const limits = resourceLimits(plan, false, isRoot() ? 'service' : 'all').map(({ name, value }) => {
     const [options, unit] = ULIMITS[name] ?? [[], 1];
     return options.map((option) => `ulimit ${option} ${Math.floor(value / unit)} 2>/dev/null`).join(' || ');
   });

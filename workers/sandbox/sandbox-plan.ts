@@ -143,16 +143,22 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 }
 
 /**
- * The limits of each process. Without control groups the kernel limits memory per process, and processes per user: `ownUser` is true if
- * the command has a user that runs only its service, which may have several replicas and a build at once.
+ * The limits of each process. Without control groups the kernel limits memory per process, and counts processes per user: in a user
+ * namespace since Linux 5.14 (`of: 'container'`), for a service, which may have several replicas and a build at once, or for all that the
+ * platform's own user runs.
  */
-export function resourceLimits({ limits }: Pick<Plan, 'limits'>, hasCgroup: boolean, ownUser: boolean) {
+export function resourceLimits(
+  { limits }: Pick<Plan, 'limits'>,
+  hasCgroup: boolean,
+  of: 'container' | 'service' | 'all',
+) {
   const found = [{ name: 'CORE', value: 0 }];
-  if (ownUser) found.push({ name: 'NOFILE', value: OPEN_FILES });
+  if (of === 'service') found.push({ name: 'NOFILE', value: OPEN_FILES });
   if (limits.fileSizeMb !== undefined) found.push({ name: 'FSIZE', value: limits.fileSizeMb * 1024 ** 2 });
   if (hasCgroup) return found;
   found.push({ name: 'DATA', value: (limits.memoryMb + V8_RESERVED_MB) * 1024 ** 2 });
-  found.push({ name: 'NPROC', value: ownUser ? 8 * limits.pids : 4096 + limits.pids });
+  const processes = { container: limits.pids, service: 8 * limits.pids, all: 4096 + limits.pids };
+  found.push({ name: 'NPROC', value: processes[of] });
   return found;
 }
 

@@ -9,15 +9,16 @@ import {
 } from '../../../../workers/sandbox/sandbox-plan.js';
 
 const PLAN = { limits: { memoryMb: 512, cpu: 0.5, pids: 64, fileSizeMb: 1 } };
-const limitsOf = (...args: [hasCgroup: boolean, ownUser: boolean]) =>
+const limitsOf = (...args: [hasCgroup: boolean, of: 'container' | 'service' | 'all']) =>
   Object.fromEntries(resourceLimits(PLAN, ...args).map(({ name, value }) => [name, value]));
 
 describe('Sandbox plan', () => {
   it('limits memory and processes by rlimits if there are no control groups', () => {
-    expect(limitsOf(true, true)).to.deep.equal({ CORE: 0, NOFILE: 16_384, FSIZE: 2 ** 20 });
-    expect(limitsOf(false, true)).to.include({ DATA: 1024 ** 3, NPROC: 512 });
+    expect(limitsOf(true, 'service')).to.deep.equal({ CORE: 0, NOFILE: 16_384, FSIZE: 2 ** 20 });
+    expect(limitsOf(false, 'service')).to.include({ DATA: 1024 ** 3, NPROC: 512 });
+    expect(limitsOf(false, 'container')).to.include({ NPROC: 64 });
     // Of a user that runs the platform too.
-    expect(limitsOf(false, false)).to.deep.equal({ CORE: 0, FSIZE: 2 ** 20, DATA: 1024 ** 3, NPROC: 4160 });
+    expect(limitsOf(false, 'all')).to.deep.equal({ CORE: 0, FSIZE: 2 ** 20, DATA: 1024 ** 3, NPROC: 4160 });
   });
 
   it('drops every privilege, as root and in a user namespace', () => {
