@@ -23,7 +23,7 @@ const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
 
 /** The folder of the programs around hosted commands and of the root of containers. */
-export function programsFolder(dataDir: string): string {
+function programsFolder(dataDir: string): string {
   return join(dataDir, 'containers');
 }
 

@@ -31,7 +31,7 @@ interface Wanted {
 }
 
 /** The level at which this platform runs containers. */
-export function containerLevel(): SandboxLevel {
+function containerLevel(): SandboxLevel {
   return isRoot() ? 'root' : 'rootless';
 }
 

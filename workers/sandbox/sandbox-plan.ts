@@ -29,7 +29,7 @@ export const HIDE_CANDIDATES: readonly string[] = [
 ];
 /** Dependencies are read only. To change the owner of their thousands of files would delay every start. */
 export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
-export const OPEN_FILES = 16_384;
+const OPEN_FILES = 16_384;
 /** Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory stands behind it. */
 const V8_RESERVED_MB = 512;
 /** The folders of the host's programs. */
@@ -102,7 +102,7 @@ export interface Plan {
  * A root that is not the host's, in a user namespace. `firstUser` of the host stands for its user 0. Without a `process` it is the host's
  * system for the programs that unpack and build images.
  */
-export interface MappedRoot {
+interface MappedRoot {
   firstUser: number;
   process: ImageProcess | null;
 }

@@ -1,5 +1,5 @@
-import { BuildError } from '../../failures/explained.js';
 import { quote } from '../../core/quote.js';
+import { BuildError } from '../../failures/explained.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';
 import { type PackagedName, packageOf, type ToolVersion } from '../toolchains/tool-packages.js';

@@ -166,11 +166,8 @@ describe('The decision whether Railpack builds', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  const find = (
-    buildkitHost: string | null,
-    level: 'root' | 'none' = 'root',
-    searchPath = `:/none:${folder}`,
-  ) => findRailpack({ railpack: { buildkitHost, searchPath } }, { level }, log).catch((error: unknown) => error);
+  const find = (buildkitHost: string | null, level: 'root' | 'none' = 'root', searchPath = `:/none:${folder}`) =>
+    findRailpack({ railpack: { buildkitHost, searchPath } }, { level }, log).catch((error: unknown) => error);
 
   it('needs its program and BUILDKIT_HOST', async () => {
     expect(await find(null)).to.equal(null);
