@@ -10,6 +10,7 @@ import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
 import { canHideFromImageTools } from './container-mounts.js';
 import { noteStorage } from './disk-guard.js';
+import { execInContainer } from './exec-in-container.js';
 import { type Container, spawnContainer, startContainer } from './launch-container.js';
 import { type PlainProcess, spawnPlain, startPlain } from './launch-plain.js';
 import { startRelay } from './loopback-relay.js';
@@ -26,6 +27,8 @@ import { MARKER } from './proc.js';
 import type {
   DetachedOptions,
   DetachedProcess,
+  InsideCommand,
+  InsideResult,
   PortHolder,
   ResourceUsage,
   RunOptions,
@@ -153,6 +156,13 @@ export class HostSandbox implements Sandbox {
     } finally {
       await output.close();
     }
+  }
+
+  async exec(id: string, command: InsideCommand): Promise<InsideResult> {
+    const { oci } = this.#place.host;
+    if (oci === null) throw new Error('this host has no containers');
+    const network = (await this.allNetworks?.joining(id)) ?? [];
+    return execInContainer({ id, runtime: oci.runtime, scratch: this.#scratchOf(id), network }, command);
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
