@@ -130,7 +130,7 @@ function kindOf({ level }: Host, { mapped }: Plan): ContainerKind {
   return mapped.process === null ? 'imageTools' : 'image';
 }
 
-/** Of what the kernel counts processes if there is no control group. */
+/** Names what the kernel counts the processes of, if there is no control group. */
 function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   if (kind !== 'rootless') return 'service';
   const [major = 0, minor = 0] = release().split('.').map(Number);

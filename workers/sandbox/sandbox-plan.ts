@@ -169,7 +169,7 @@ export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): 
   return ['setpriv', ...user, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
 }
 
-/** The same for the root of a user namespace that has no other user: a namespace in it in which the root has this number. */
+/** Arguments before a command that give the root of a user namespace this number, in a namespace of its own, and take its privileges. */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];
   const drop = ['--no-new-privs', '--ambient-caps=-all', '--bounding-set=-all', '--inh-caps=-all'];
