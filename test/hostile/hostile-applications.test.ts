@@ -54,6 +54,7 @@ describe('Hostile builds and applications', function () {
   this.timeout(LIMIT_MS);
   let platform: Platform;
   let contained = false;
+  let limited = false;
   let spy: Service;
   let neighbour: Service;
   let socket: Server;
@@ -67,7 +68,8 @@ describe('Hostile builds and applications', function () {
     const level = await eventually('the worker says how it contains what it runs', () =>
       /"sandbox":"(\w+)"/.exec(platform.workers[0]?.output ?? ''),
     );
-    contained = level[1] === 'namespaces';
+    contained = level[1] !== 'none';
+    limited = level[1] === 'root';
     for (const name of ['secrets.key', 'credentials.json', 'postgres/password']) {
       const path = join(platform.dataDir, name);
       await mkdir(join(path, '..'), { recursive: true });
@@ -227,7 +229,8 @@ describe('Hostile builds and applications', function () {
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/hog')).to.equal('begun');
       await eventually('the replica was started again', async () => (await restarts()).sum > before.sum);
-      expect((await restarts()).details).to.match(/memory/);
+      // Without control groups Node.js gets no more memory, and ends itself.
+      if (limited) expect((await restarts()).details).to.match(/memory/);
       await spyAnswers();
     });
     expect(failures).to.deep.equal([]);
@@ -237,8 +240,6 @@ describe('Hostile builds and applications', function () {
     if (!contained) this.skip();
     const [{ configuration }] = await platform.database.db('services').where({ id: spy.id }).select('configuration');
     const { pids } = planOf(configuration.plan);
-    const limited = !/not limited by control groups/.test(platform.workers[0]?.output ?? '');
-    const most = limited ? pids : 8 * pids;
     const failures = await neighbourFailures(async () => {
       expect(await get(spy, '/fork')).to.equal('begun');
       // A bomb that did not burn would prove nothing: half of the limit is far more than the application itself needs.
@@ -247,7 +248,7 @@ describe('Hostile builds and applications', function () {
       );
       // Without a limit it would double within milliseconds. Its processes end and begin all the time, so one look may find fewer.
       for (let i = 0; i < 5; i++) {
-        expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 4, most);
+        expect((await processesOf(spy)).get(marker), await stateOf(spy)).to.be.within(pids / 4, pids);
       }
       const outcome = await act(platform.client, spy.id, 'restart');
       expect(outcome, await stateOf(spy)).to.equal('succeeded');
@@ -355,7 +356,13 @@ describe('Hostile builds and applications', function () {
       script,
       `commit refs/heads/main\ncommitter T <t@example.test> 0 +0000\ndata 4\nmany\nfrom refs/heads/main^0\n${lines}\n`,
     );
-    await run('sh', ['-c', 'git -C "$1" fast-import --quiet <"$2"', 'sh', many.directory, script]);
+    await run('sh', [
+      '-c',
+      'git -c "safe.directory=*" -C "$1" fast-import --quiet <"$2"',
+      'sh',
+      many.directory,
+      script,
+    ]);
     const service = await serviceFrom('many files', many);
     expect((await fails(service)).error).to.contain('more than 200000 files');
 
@@ -364,7 +371,13 @@ describe('Hostile builds and applications', function () {
     for (let depth = 0; depth < 9; depth++) {
       const listing = join(bomb.directory, '.git', 'listing');
       await writeFile(listing, Array.from({ length: 10 }, (_, i) => `040000 tree ${tree}\td${i}\n`).join(''));
-      const { stdout } = await run('sh', ['-c', 'git -C "$1" mktree <"$2"', 'sh', bomb.directory, listing]);
+      const { stdout } = await run('sh', [
+        '-c',
+        'git -c "safe.directory=*" -C "$1" mktree <"$2"',
+        'sh',
+        bomb.directory,
+        listing,
+      ]);
       tree = stdout.trim();
     }
     const sha = (await bomb.git('commit-tree', '-m', 'bomb', tree)).trim();

@@ -35,7 +35,7 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
     hostId,
     sandbox: { network: null } as Sandbox,
     toolchains: { restore: async (names) => names.map((name) => join(platform.dataDir, 'toolchains', name)) },
-    servers: await findHostServers({ level: 'user' }),
+    servers: await findHostServers({ level: 'none' }),
   });
   return { db, config, log, keyring, runtime, data, close: () => listener.close() };
 }

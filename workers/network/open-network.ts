@@ -65,7 +65,7 @@ export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<Host
 /** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not allow it. */
 async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
-  if (level !== 'namespaces') throw new Error('this host gives hosted processes no namespaces');
+  if (level !== 'root') throw new Error('this host gives hosted processes no namespaces');
   await mkdir(config.dataDir, { recursive: true });
   const dataDir = await realpath(config.dataDir);
   await nft('list tables\n');
@@ -97,7 +97,7 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
  */
 async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (level === 'rootless') return openRemainingRootless({ config, log }, level);
-  if (process.platform !== 'linux' || !isRoot() || level !== 'namespaces') return null;
+  if (process.platform !== 'linux' || !isRoot() || level !== 'root') return null;
   try {
     const dataDir = await realpath(config.dataDir);
     const used = await new SlotFiles(join(dataDir, 'network')).all();

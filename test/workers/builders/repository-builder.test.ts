@@ -388,7 +388,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   });
 
   it('ends a build that uses too much memory, and reports it', async function () {
-    if (sandbox.level !== 'namespaces') this.skip();
+    if (sandbox.level !== 'root') this.skip();
     const files: Files = {
       ...script('node eat.js'),
       'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
@@ -403,7 +403,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   });
 
   it("lets a build write only in its own folders, and hides the platform's files from it", async function () {
-    if (sandbox.level !== 'namespaces') this.skip();
+    if (sandbox.level !== 'root') this.skip();
     const mark = join(root, 'outside');
     const command = [
       `touch ${mark}`,

@@ -28,7 +28,7 @@ const FILLERS = {
     'i=0; while :; do i=$((i+1)); for j in 1 2 3 4 5 6 7 8 9 10; do true >"$TMPDIR/$i-$j"; done; sleep 0.05; done 2>/dev/null',
 };
 
-for (const level of ['namespaces', 'user', 'none'] as const) {
+for (const level of ['root', 'none'] as const) {
   describe(`Disk guard, level ${level}`, () => {
     let ground: Playground;
     let guard: DiskGuard;

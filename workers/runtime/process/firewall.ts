@@ -4,8 +4,7 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
 import { nft } from '../../network/run-tool.js';
 import { hostPortsOf, restingPorts } from '../../replicas/port-store.js';
-import { hasUsers } from '../../sandbox/sandbox.js';
-import { isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
+import { hasUsers, isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
 import { type FirewallState, rulesOf, TABLE_PREFIX } from './firewall-rules.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 

@@ -1,6 +1,6 @@
 import { ADMIN_USER, postgresSettings } from '../../../shared/data/model.js';
 import type { DataKind } from '../../../shared/services/model.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 
 /** Where a server, and what works on its files, find the volume. */
 export const VOLUME = '/volume';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { signalNumber } from '../../../../../workers/sandbox/oci/stop-signal.js';
+import { signalNumber } from '../../../../workers/sandbox/stop-signal.js';
 
 describe('The STOPSIGNAL of an image', () => {
   it('is a name, a number or a real-time signal', () => {

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { unlessAbsent } from '../../../shared/core/exists.js';
+import { unlessAbsent } from '../../shared/core/exists.js';
 import { CAPABILITIES, type ContainerKind } from './capabilities.js';
 
 /** The profile that Debian, Ubuntu and Fedora keep for containers. */
 const PROFILE = '/usr/share/containers/seccomp.json';
 const NAMESPACE_FLAGS = 0x7e020080;
+const CLONE_NEWUSER = 0x10000000;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
@@ -42,7 +43,9 @@ const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_ur
 
 function refusedTo(kind: ContainerKind): string[] {
   if (kind === 'imageTools') return REFUSED;
-  return [...REFUSED, ...NAMESPACES, ...(kind === 'command' ? ['chroot'] : [])];
+  if (kind === 'image') return [...REFUSED, ...NAMESPACES];
+  const refused = [...REFUSED, ...NAMESPACES, 'chroot'];
+  return kind === 'rootless' ? refused.filter((name) => name !== 'unshare') : refused;
 }
 
 interface Argument {
@@ -80,10 +83,10 @@ interface ProfileRule extends SeccompRule {
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
   const profile = text === null ? null : JSON.parse(text);
-  const [command, image, imageTools] = (['command', 'image', 'imageTools'] as const).map((kind) => {
-    return seccompOf(profile, process.arch, kind);
-  });
-  return command && image && imageTools ? { command, image, imageTools } : null;
+  const [command, rootless, image, imageTools] = (['command', 'rootless', 'image', 'imageTools'] as const).map((kind) =>
+    seccompOf(profile, process.arch, kind),
+  );
+  return command && rootless && image && imageTools ? { command, rootless, image, imageTools } : null;
 }
 
 /** The filter for one kind of container. Null on a machine whose architecture is not listed. */
@@ -96,7 +99,7 @@ export function seccompOf(
   if (architecture === undefined) return null;
   const refused = refusedTo(kind);
   const makesNamespaces = kind === 'imageTools';
-  const decided = new Set([...refused, ...ABSENT, 'socket', ...(makesNamespaces ? [] : ['clone'])]);
+  const decided = new Set([...refused, ...ABSENT, 'socket', ...(makesNamespaces ? [] : ['clone', 'unshare'])]);
   const own: SeccompRule[] = [
     { names: ABSENT, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
@@ -106,6 +109,7 @@ export function seccompOf(
       const args = [{ index: 0, value: flag, valueTwo: flag, op: 'SCMP_CMP_MASKED_EQ' }];
       own.push({ names: ['clone'], action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, args });
     }
+    if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ERRNO', 'SCMP_CMP_NE'));
     for (const family of [AF_ALG, AF_VSOCK]) own.push(refuseFamily(family));
     return { defaultAction: 'SCMP_ACT_ALLOW', architectures: architecture.names, syscalls: own };
   }
@@ -120,6 +124,7 @@ export function seccompOf(
     .filter(({ names }) => names.length > 0);
   const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
   if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
+  if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
   // One rule has conditions that all hold; rules of the same call are alternatives. The families in between are allowed too.
   own.push(
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
@@ -144,6 +149,12 @@ function applies(
   if (excludes.caps?.some((name) => capabilities.includes(name))) return false;
   if (includes.arches !== undefined && !includes.arches.includes(architecture)) return false;
   return !excludes.arches?.includes(architecture);
+}
+
+/** The command's own user needs a user namespace. The kernel allows a container no second one (`container-config.ts`). */
+function oneUserNamespace(action: string, op: string): SeccompRule {
+  const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
+  return { names: ['unshare'], action, args: [{ index: 0, value: CLONE_NEWUSER, op }], ...refusal };
 }
 
 function refuseFamily(family: number): SeccompRule {

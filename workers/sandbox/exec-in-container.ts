@@ -1,11 +1,11 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { v7 } from 'uuid';
-import { unlessAbsent } from '../../../shared/core/exists.js';
-import { resultOf } from '../../../shared/core/run-limited.js';
-import { signalProcess } from '../../../shared/core/signal-process.js';
-import type { InsideCommand, InsideResult } from '../sandbox.js';
+import { unlessAbsent } from '../../shared/core/exists.js';
+import { resultOf } from '../../shared/core/run-limited.js';
+import { signalProcess } from '../../shared/core/signal-process.js';
 import { CAPABILITIES } from './capabilities.js';
+import type { InsideCommand, InsideResult } from './sandbox.js';
 import { pidFileOf } from './stop-signal.js';
 
 export interface RunningContainer {

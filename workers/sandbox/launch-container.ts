@@ -2,20 +2,19 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, chown, type FileHandle, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { runLimited } from '../../../shared/core/run-limited.js';
-import { removeTree } from '../../core/folders.js';
-import { spawnOwn } from '../own-child.js';
-import { type Launched, launched } from '../sandbox-child.js';
-import type { Host, Plan } from '../sandbox-plan.js';
-import { containerConfig, type HostedCommand } from './container-config.js';
-import { overlayFolders, overlayLayers } from './mounts.js';
-import { MAPPED_ROOT, type OciHost } from './oci-model.js';
+import { runLimited } from '../../shared/core/run-limited.js';
+import { removeTree } from '../core/folders.js';
+import { containerConfig } from './container-config.js';
+import { overlayFolders, overlayLayers } from './container-mounts.js';
+import { spawnOwn } from './own-child.js';
+import { type Launched, launched } from './sandbox-child.js';
+import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
 
 /** What a container is made of. */
 export interface Container {
   id: string;
-  host: Host & { oci: OciHost };
+  host: ContainedHost;
   plan: Plan;
   command: HostedCommand;
 }
@@ -36,14 +35,16 @@ function joinOf({ plan: { network } }: Container): readonly string[] {
   return network?.join ?? [];
 }
 
-/** Arguments before the runtime that mount the root of a container with users of its own. No other process sees that mount. */
-function rootOf({ host: { oci }, plan: { mapped, image, directory } }: Container): string[] {
-  if (!mapped) return [];
+/** Arguments before the runtime that give it mounts which no other process sees. */
+function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, network } }: Container): string[] {
+  const own = ['unshare', '--mount', '--propagation', 'private'];
+  // In the user namespace of a network the runtime may open what it mounts only in mounts that belong to that namespace.
+  if (!mapped) return level === 'rootless' && network ? own : [];
   const root =
     mapped.process !== null && image !== null
       ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
       : ['bind', oci.rootfs];
-  return ['unshare', '--mount', '--propagation', 'private', '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+  return [...own, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
 /** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
@@ -76,7 +77,7 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
   const argv = [
     ...joinOf(container),
     ...['setpriv', '--pdeathsig', 'KILL'],
-    ...rootOf(container),
+    ...mountsOf(container),
     host.oci.runtime,
     ...run,
   ];
@@ -104,7 +105,7 @@ export async function startContainer(
   const streams = ['--log-path', 'passthrough', '--full-attach', '--exit-dir', exits];
   const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
   const exit = ['--exit-command', '/bin/sh', ...record];
-  const argv = [...joinOf(container), ...rootOf(container), oci.conmon, ...own, ...about, ...streams, ...exit];
+  const argv = [...joinOf(container), ...mountsOf(container), oci.conmon, ...own, ...about, ...streams, ...exit];
   // The command can empty its own log, as it does if no worker reads it.
   await output.chown(plan.uid, plan.uid);
   const child = spawnOwn(argv, plan.marker, ['ignore', output.fd, output.fd, 'pipe'], { _OCI_SYNCPIPE: '3' });

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { unlessAbsent } from '../../../shared/core/exists.js';
+import { unlessAbsent } from '../../shared/core/exists.js';
 
 /** The lowest real-time signal that programs can use, and the number of the highest signal. */
 const RTMIN = 34;

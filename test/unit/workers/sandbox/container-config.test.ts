@@ -1,13 +1,10 @@
 import { expect } from 'chai';
-import { containerConfig } from '../../../../../workers/sandbox/oci/container-config.js';
-import type { Plan } from '../../../../../workers/sandbox/sandbox-plan.js';
+import { containerConfig } from '../../../../workers/sandbox/container-config.js';
+import type { ContainedHost, Plan } from '../../../../workers/sandbox/sandbox-plan.js';
 
-const HOST = {
-  level: 'namespaces',
+const HOST: ContainedHost = {
+  level: 'root',
   overlay: true,
-  tools: { setsid: true, prlimit: true },
-  filter: [],
-  mounter: [],
   ownFolders: ['/root/node/bin'],
   hidden: ['/root', '/var/lib/ranvier'],
   oci: {
@@ -23,9 +20,17 @@ const HOST = {
     limitsSwap: true,
     resolver: '/etc/resolv.conf',
     hasHosts: true,
-    cgroupsPath: 'token',
   },
-} as const;
+  cgroups: {
+    version: 1,
+    memory: '/cgroup/memory/token',
+    cpu: '/cgroup/cpu/token',
+    accounting: null,
+    sockets: null,
+    all: [],
+    runtimePath: 'token',
+  },
+};
 const PLAN: Plan = {
   marker: 'token:id',
   uid: 300_007,
@@ -35,17 +40,14 @@ const PLAN: Plan = {
   writable: ['/var/lib/ranvier/cache'],
   tools: ['/var/lib/ranvier/tools/x'],
   limits: { memoryMb: 64, cpu: 0.5, pids: 32, fileSizeMb: 10 },
-  procsFiles: [],
   tied: false,
   mapped: null,
   network: { join: [], address: '10.0.0.2', hostsFile: '/h', resolvFile: '/r' },
 };
 const COMMAND = { cwd: '/mnt/app', env: { A: "it's $(x)" }, command: 'node .' };
 
-function config(plan: Partial<Plan> = {}) {
-  const { hidden, ownFolders } = HOST;
-  const host = { ...HOST, hidden: [...hidden], ownFolders, filter: [], mounter: [] };
-  return containerConfig(host, { ...PLAN, ...plan }, COMMAND, 'id');
+function config(plan: Partial<Plan> = {}, host: Partial<ContainedHost> = {}) {
+  return containerConfig({ ...HOST, ...host }, { ...PLAN, ...plan }, COMMAND, 'id');
 }
 
 describe('The configuration of a container', () => {
@@ -54,7 +56,9 @@ describe('The configuration of a container', () => {
     expect(process.user).to.deep.equal({ uid: 300_007, gid: 300_007 });
     expect(process.noNewPrivileges).to.equal(true);
     expect(Object.values(process.capabilities).flat()).to.deep.equal([]);
-    expect(process.args).to.deep.equal(['/bin/sh', '/.init', 'free', '/mnt/app', '/bin/sh', '-c', 'node .']);
+    expect(process.args).to.deep.equal([
+      ...['/bin/sh', '/.init', 'free', '/mnt/app', 'here', '/bin/sh', '-c', 'node .'],
+    ]);
     expect(process.env).to.deep.equal(["A=it's $(x)"]);
     expect(process.rlimits).to.deep.include({ type: 'RLIMIT_FSIZE', hard: 10 * 2 ** 20, soft: 10 * 2 ** 20 });
     expect(linux.cgroupsPath).to.equal('token/id');
@@ -93,14 +97,31 @@ describe('The configuration of a container', () => {
     });
   });
 
+  it('maps one user without root, and gives the command that number and no way to a second user namespace', () => {
+    const rootless = { level: 'rootless', cgroups: null } as const;
+    const { process, linux, mounts, hooks } = config({ uid: 1000 }, rootless);
+    expect(linux.namespaces).to.deep.include({ type: 'user' }).and.not.deep.include({ type: 'cgroup' });
+    // The network is joined in a user namespace in which the platform's user is 0.
+    expect(linux.uidMappings).to.deep.equal([{ containerID: 0, hostID: 0, size: 1 }]);
+    expect(config({ uid: 1000, network: null }, rootless).linux.gidMappings).to.deep.equal([
+      { containerID: 0, hostID: 1000, size: 1 },
+    ]);
+    expect(process.user).to.deep.equal({ uid: 0, gid: 0 });
+    expect(process.args.slice(0, 4)).to.deep.equal(['unshare', '--user', '--map-user=1000', '--map-group=1000']);
+    expect(process.args).to.include.members(['--no-new-privs', '--bounding-set=-all', '/.init']);
+    expect(process.noNewPrivileges).to.equal(true);
+    // Programs that still have privileges get no variable of the command.
+    expect(process.env.slice(2)).to.deep.equal(['RANVIER_NAMES=A', "RANVIER_ENV_A=it's $(x)"]);
+    expect(hooks.createContainer[0]?.args.join(' ')).to.match(/echo 1 >.*max_user_namespaces/);
+    expect(process.rlimits).to.deep.include({ type: 'RLIMIT_DATA', hard: 576 * 2 ** 20, soft: 576 * 2 ** 20 });
+    expect(process.rlimits.map(({ type }) => type)).to.include('RLIMIT_NPROC');
+    expect(linux).to.not.have.any.keys('cgroupsPath', 'resources');
+    expect(linux.maskedPaths).to.include('/sys/fs/cgroup');
+    expect(mounts.find(({ destination }) => destination === '/sys')?.type).to.equal('bind');
+  });
+
   it('refuses variables that cannot be passed', () => {
-    const withEnv = (env: Record<string, string>) => () =>
-      containerConfig(
-        { ...HOST, hidden: [], ownFolders: [], filter: [], mounter: [] },
-        PLAN,
-        { ...COMMAND, env },
-        'id',
-      );
+    const withEnv = (env: Record<string, string>) => () => containerConfig(HOST, PLAN, { ...COMMAND, env }, 'id');
     expect(withEnv({ 'A;B': '1' })).to.throw('not a name');
     expect(withEnv({ A: 'a\0b' })).to.throw('NUL');
   });

@@ -1,21 +1,43 @@
 import { basename, join } from 'node:path';
 import {
   APP_PATH,
+  type ContainedHost,
+  type ContainerHost,
   HOME_PATH,
   type Host,
   hiddenOwn,
+  INIT_PATH,
   INSIDE,
   isBelow,
   ownName,
   type Plan,
-  SHARED_FILES,
   TOOLS_PATH,
-} from '../sandbox-plan.js';
-import { TERMINALS } from '../sandbox-scripts.js';
-import { INIT_PATH, type OciHost } from './oci-model.js';
+} from './sandbox-plan.js';
 
 /** Where programs read how much memory they may use. */
-export const CGROUPS = '/sys/fs/cgroup';
+const CGROUPS = '/sys/fs/cgroup';
+/** Files and folders of the kernel with figures of the host or of other containers. Nothing is at those that the kernel does not have. */
+const MASKED = [
+  ...[
+    'acpi',
+    'asound',
+    'interrupts',
+    'kcore',
+    'key-users',
+    'keys',
+    'latency_stats',
+    'sched_debug',
+    'scsi',
+    'timer_list',
+  ].map((name) => `/proc/${name}`),
+  ...['class/net', 'devices/virtual/net', 'devices/virtual/powercap', 'firmware', 'kernel/slab'].map(
+    (name) => `/sys/${name}`,
+  ),
+];
+/** Options of the mount that has the pseudo-terminals of a container. */
+const TERMINALS = ['newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'];
+/** How many files `/dev/shm` may hold; their memory counts for the plan. */
+const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
@@ -34,6 +56,11 @@ export interface Mount {
   options: string[];
 }
 
+/** What is masked in a container, with or without a control group. */
+export function maskedPaths(hasCgroup: boolean): string[] {
+  return hasCgroup ? MASKED : [...MASKED, CGROUPS];
+}
+
 /** The folders below a working folder in which an overlay keeps the changes. */
 export function overlayFolders(directory: string) {
   return { upper: join(directory, 'upper'), work: join(directory, 'work') };
@@ -41,7 +68,7 @@ export function overlayFolders(directory: string) {
 
 /** The options of the overlay that shows an image under a working folder. */
 export function overlayLayers(
-  { overlayOptions }: Pick<OciHost, 'overlayOptions'>,
+  { overlayOptions }: Pick<ContainerHost, 'overlayOptions'>,
   image: string,
   directory: string,
 ): string[] {
@@ -50,7 +77,7 @@ export function overlayLayers(
 }
 
 /** The mounts of a container on the host's own system, which is read only. The command's folder is at `/mnt/app`. */
-export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
+export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   const { scratch, directory, image, writable, tools, mapped } = plan;
   const system = mapped === null ? oci.system : oci.system.filter((folder) => SEEN_BY_IMAGE_TOOLS.includes(folder));
@@ -65,7 +92,7 @@ export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
           options: ['nosuid', 'nodev', ...overlayLayers(oci, image, directory)],
         };
   return [
-    ...kernelMounts(plan),
+    ...kernelMounts(host, plan),
     ...system.map((folder) => bind(folder, folder)),
     ...host.hidden.filter(isVisible).map(hide),
     ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0755'))),
@@ -90,14 +117,15 @@ export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean
 }
 
 /** The mounts over the root of an image. */
-export function imageMounts({ oci }: Host & { oci: OciHost }, plan: Plan): Mount[] {
-  return [...kernelMounts(plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
+export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
+  const { oci } = host;
+  return [...kernelMounts(host, plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
 }
 
-function kernelMounts({ limits, mapped }: Plan): Mount[] {
+function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
   // A user namespace can mount /sys only if it owns the network namespace, and these own none.
   const sys: Mount =
-    mapped === null
+    mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }
       : bind('/sys', '/sys', ['rbind', 'ro', 'nosuid', 'noexec', 'nodev', 'rprivate']);
   return [
@@ -107,16 +135,18 @@ function kernelMounts({ limits, mapped }: Plan): Mount[] {
       destination: '/dev/pts',
       type: 'devpts',
       source: 'devpts',
-      options: ['nosuid', 'noexec', ...TERMINALS.split(',')],
+      options: ['nosuid', 'noexec', ...TERMINALS],
     },
     tmpfs('/dev/shm', 'mode=1777', `size=${limits.memoryMb}m`, `nr_inodes=${SHARED_FILES}`),
     sys,
-    { destination: CGROUPS, type: 'cgroup', source: 'cgroup', options: ['nosuid', 'noexec', 'nodev', 'ro'] },
+    ...(cgroups === null
+      ? []
+      : [{ destination: CGROUPS, type: 'cgroup', source: 'cgroup', options: ['nosuid', 'noexec', 'nodev', 'ro'] }]),
   ];
 }
 
 /** The files that tell how names are resolved. */
-function nameMounts({ hasHosts, resolver }: OciHost, { network }: Plan): Mount[] {
+function nameMounts({ hasHosts, resolver }: ContainerHost, { network }: Plan): Mount[] {
   return [
     ...(network && hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),
     ...(resolver === null ? [] : [bind(network?.resolvFile ?? resolver, '/etc/resolv.conf')]),

@@ -1,5 +1,8 @@
-/** Who a container is for: a command on the host's system, the processes of an image, or the programs that unpack and build images. */
-export type ContainerKind = 'command' | 'image' | 'imageTools';
+/**
+ * What a container is for: a command on the host's system, the same without root, the processes of an image, or the programs that unpack
+ * and build images.
+ */
+export type ContainerKind = 'command' | 'rootless' | 'image' | 'imageTools';
 
 /** Docker's list. */
 const OF_IMAGES = [
@@ -10,6 +13,8 @@ const OF_IMAGES = [
 /** What the processes of a container may do. Those of images count in their user namespace alone. */
 export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = {
   command: [],
+  // The kernel asks for it when user 0 is given another number. It is gone before the command starts.
+  rootless: ['CAP_SETFCAP'],
   image: OF_IMAGES,
   imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],
 };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { seccompOf } from '../../../../../workers/sandbox/oci/seccomp.js';
+import { seccompOf } from '../../../../workers/sandbox/seccomp.js';
 
 const PROFILE = {
   defaultAction: 'SCMP_ACT_ERRNO',
@@ -29,6 +29,19 @@ describe('The filter of system calls', () => {
     expect(filter?.defaultAction).to.equal('SCMP_ACT_ALLOW');
     const refused = filter?.syscalls.filter((rule) => rule.action === 'SCMP_ACT_ERRNO').flatMap((rule) => rule.names);
     expect(refused).to.include.members(['mount', 'unshare', 'bpf', 'io_uring_setup', 'clone3', 'clone', 'socket']);
+  });
+
+  it('allows one more user namespace, and no other kind, to the containers of an ordinary user', () => {
+    const rulesFor = (profile: typeof PROFILE | null, kind: 'command' | 'rootless') =>
+      seccompOf(profile, 'x64', kind)?.syscalls.filter(({ names }) => names.includes('unshare'));
+    const args = (op: string) => [{ index: 0, value: 0x10000000, op }];
+    expect(rulesFor(PROFILE, 'rootless')).to.deep.equal([
+      { names: ['unshare'], action: 'SCMP_ACT_ALLOW', args: args('SCMP_CMP_EQ') },
+    ]);
+    expect(rulesFor(null, 'rootless')).to.deep.equal([
+      { names: ['unshare'], action: 'SCMP_ACT_ERRNO', errnoRet: 1, args: args('SCMP_CMP_NE') },
+    ]);
+    expect(rulesFor(PROFILE, 'command')?.map(({ action }) => action)).to.deep.equal(['SCMP_ACT_ERRNO']);
   });
 
   it('is absent on a machine whose calls are not known', () => {
