@@ -7,7 +7,6 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const RUN_TRIGGERS = ['schedule', 'manual'] as const;
 type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface RunRow extends LeasedColumns<RunStatus> {
   number: number;
   service_id: string;

@@ -36,7 +36,7 @@ export class ImageGround {
   }
 
   async destroy(): Promise<void> {
-    await this.platform.stop({ hosted: false });
+    await this.platform.stop();
     await this.registry.stop();
     await rm(this.#folder, { recursive: true, force: true });
   }

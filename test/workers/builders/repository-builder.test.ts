@@ -16,7 +16,7 @@ import { createToolchains } from '../../../workers/builders/toolchains/toolchain
 import { BuildError } from '../../../workers/failures/explained.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 import {
   builtSite,
@@ -52,7 +52,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     sandbox = await createSandbox({ log, dataDir });
     images = new FolderImageStore({ dataDir, log });
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
-    const source = createGitSource({ config, log });
+    const source = new GitSource({ config, log });
     const toolchains = createToolchains({ dataDir, buildEnvironment: BUILD_ENVIRONMENT, log });
     builder = createRepositoryBuilder({ config, log, sandbox, source, images, toolchains });
   });
@@ -452,7 +452,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     const secret = join(root, 'secret');
     await writeFile(secret, 'web: echo stolen');
     const message = await failure({ files: { Procfile: { link: secret } } });
-    expect(message).to.match(/of no kind that can be built/);
+    expect(message).to.match(/no application was found/);
   });
 
   it('makes images that only the platform can change', async () => {

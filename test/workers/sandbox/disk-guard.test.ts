@@ -14,7 +14,7 @@ import { createToolchains } from '../../../workers/builders/toolchains/toolchain
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import { DiskGuard, diskProblem } from '../../../workers/sandbox/disk-guard.js';
 import { isRoot } from '../../../workers/sandbox/service-users.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import { eventually } from '../../support/processes.js';
 import { Playground } from './support.js';
 
@@ -56,7 +56,7 @@ for (const level of ['namespaces', 'user', 'none'] as const) {
       const images = new FolderImageStore({ dataDir, log });
       const parts = {
         images,
-        source: createGitSource({ config, log }),
+        source: new GitSource({ config, log }),
         toolchains: createToolchains({ ...config, log }),
       };
       const builder = createRepositoryBuilder({ config, log, sandbox, ...parts });

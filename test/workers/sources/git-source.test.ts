@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { SourceError } from '../../../workers/failures/explained.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import type { AddressPolicy } from '../../../workers/sources/remote.js';
 import type { RepositorySource } from '../../../workers/sources/repository-source.js';
 import { eventually } from '../../support/processes.js';
@@ -62,7 +62,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     buildEnvironment?: Record<string, string>;
   }): RepositorySource {
     const { allowLocalRepositories = true, buildEnvironment = {}, policy } = options;
-    return createGitSource({
+    return new GitSource({
       config: { dataDir, allowLocalRepositories, buildEnvironment },
       log,
       ...(policy ? { policy } : {}),
@@ -100,7 +100,9 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
   it('lists the branches if one is missing', async () => {
     await repository.git('branch', '-f', 'develop', first);
     const message = await failure(source.resolve({ url: repository.url, ref: 'nope', signal: never }));
-    expect(message).to.equal(`branch or tag "nope" does not exist in ${repository.url}; it has develop, main`);
+    expect(message).to.equal(
+      `branch or tag "nope" does not exist in ${repository.url}; it has develop, main; set branch to one of them`,
+    );
     const missing = 'a'.repeat(40);
     expect(await failure(source.resolve({ url: repository.url, ref: missing, signal: never }))).to.match(/commit/);
     const nowhere = `file://${join(root, 'nowhere')}`;
@@ -114,7 +116,9 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       const { sha, defaultBranch } = await source.resolve({ url: older.url, ref: 'main', signal: never });
       expect(defaultBranch).to.equal('master');
       expect(sha).to.equal((await source.resolve({ url: older.url, ref: 'master', signal: never })).sha);
-      expect(await failure(source.resolve({ url: older.url, ref: 'trunk', signal: never }))).to.match(/it has master$/);
+      expect(await failure(source.resolve({ url: older.url, ref: 'trunk', signal: never }))).to.match(
+        /it has master; set branch to one of them$/,
+      );
       expect(await source.resolve({ url: older.url, ref: sha, signal: never })).to.not.have.property('defaultBranch');
     } finally {
       await older.remove();
