@@ -7,12 +7,11 @@ import type { ApiMiddleware } from './state.js';
 const HOST = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/;
 
 /**
- * Refuses requests whose Host is not a name of the API. With a foreign name that resolves to us, pages of other sites get
- * past a browser's same-origin policy (DNS rebinding), and the name of a hosted service has that service's cookies.
- * An IP address is accepted, because only pages from that address have it as their origin. So is a request with a key,
- * which browsers do not send by themselves.
+ * Refuses requests whose Host is not a name of the API. Otherwise pages of another site could point their name at this host and pass the
+ * browser's same-origin policy (DNS rebinding). An IP address is accepted, because only pages of that address have it as their origin.
+ * A request with a key is accepted, because browsers do not send keys by themselves.
  */
-export function ownNames({ publicUrl, apiHosts }: Pick<Config, 'publicUrl' | 'apiHosts'>): ApiMiddleware {
+export function checkHost({ publicUrl, apiHosts }: Pick<Config, 'publicUrl' | 'apiHosts'>): ApiMiddleware {
   const names = new Set(['localhost', hostname().toLowerCase(), new URL(publicUrl).hostname, ...apiHosts]);
   return (ctx, next) => {
     const host = ctx.req.headers.host ?? '';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type TSchema, Type } from 'typebox';
-import { problemsOf } from '../../../../api/http/problems.js';
 import { createAjv, Name, Nullable, Strict, Uuid } from '../../../../api/http/schema.js';
+import { problemsOf } from '../../../../api/http/schema-problems.js';
 import { SaveCanvasBody } from '../../../../api/resources/canvas/schema.js';
 import { CreateServiceBody } from '../../../../api/resources/services/schema.js';
 

@@ -2,10 +2,10 @@ import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
 import type { ErrorDetail } from '../../shared/core/errors.js';
 
 const MAX_DETAILS = 20;
-/** Errors of a body that are compared with each other. A body can have hundreds of thousands. */
+/** Errors are compared with each other, and a body can have hundreds of thousands of them. */
 const MAX_COMPARED = 200;
 
-/** What a text of a format looks like. */
+/** What each format accepts, for messages. */
 const FORMATS: Record<string, string> = {
   branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
   cron: 'a schedule of five fields, such as 0 * * * *',
@@ -16,7 +16,7 @@ const FORMATS: Record<string, string> = {
   uuid: 'a UUID',
 };
 
-/** What is wrong with a value. Each `path` is `prefix` and the place in the value. */
+/** Lists what is wrong with a value. Each `path` is `prefix` and the place in the value. */
 export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
   if (validate(value)) return [];
   const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
@@ -26,7 +26,7 @@ export function problemsOf(validate: ValidateFunction, value: unknown, prefix: s
     .map((error) => toDetail(error, prefix));
 }
 
-/** True if another error says more about the same place. */
+/** True if another error describes the same fault better. */
 function isImplied(
   { keyword, instancePath, params, schemaPath }: ErrorObject,
   errors: readonly ErrorObject[],
@@ -116,7 +116,7 @@ function withArticle(type: string | string[]): string {
   return `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
-/** The path of a field: a JSON pointer in the body, `query.<name>` in the query. */
+/** Returns the path of a field: a JSON pointer in the body, `query.<name>` in the query. */
 function join(path: string, prefix: string, field: string): string {
   if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
   return `${path}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;

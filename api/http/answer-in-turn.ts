@@ -5,9 +5,9 @@ import type { ApiStep } from './state.js';
 import { Turns } from './turns.js';
 
 export interface RequestTurns {
-  /** Each holds at most one connection to the database, and the pool has 20. */
+  /** Requests that hold at most one connection to the database each. The pool has 20. */
   usual: Turns;
-  /** Log reads that may look at very many lines: the longest statements that callers can cause. */
+  /** Log reads that may examine very many lines: the longest statements that callers can cause. */
   searches: Turns;
   /** Writes that are committed and wait for a worker, a name server or a mail server. They hold no connection. */
   completions: Turns;
@@ -22,8 +22,8 @@ export function requestTurns(): RequestTurns {
 }
 
 /**
- * The steps that answer a request. Of a workspace's requests few at a time use the database, in turns. What waits for the network, for a
- * worker or for the place of a search waits before that turn or after it.
+ * Returns the steps that answer a request. Few requests of one workspace use the database at a time. They wait for the network, a worker
+ * or the place of a search outside of that turn.
  */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);
@@ -42,7 +42,7 @@ export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, 
   return steps;
 }
 
-/** Asks before the transaction: an engine that hangs holds no connection. */
+/** Asks before the transaction, so that a request does not hold a connection while the engine hangs. */
 function askEngine({ engine }: ApiDeps): ApiStep {
   return async (ctx) => {
     ctx.state.engineProblem = await engine.ping().then(
@@ -52,7 +52,7 @@ function askEngine({ engine }: ApiDeps): ApiStep {
   };
 }
 
-/** Makes a request wait for its workspace's turn before the step. */
+/** Waits for a turn of the request's workspace before the step. */
 function inTurn(turns: Turns, step: ApiStep): ApiStep {
   return async (ctx) => {
     const end = await turns.take(ctx.state.workspace?.row.id ?? ctx.state.caller.userId).catch((error: unknown) => {
