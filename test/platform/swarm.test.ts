@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { DATA_IMAGES, importDataServers } from '../support/data-images.js';
 import { createService, deploy, ended, queueDeploy, readDeployment, readLogs } from '../support/deployments.js';
@@ -26,7 +25,6 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
   let platform: Platform;
   let manager: DockerNode;
   let second: DockerNode;
-  const repositories: AppRepository[] = [];
 
   before(async function () {
     if (NO_SWARM_PLATFORM !== '') this.skip();
@@ -39,14 +37,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
   });
   after(async () => {
     await swarm?.stop();
-    for (const repository of repositories) await repository.remove();
   });
-
-  async function repositoryOf(files: Record<string, string>): Promise<AppRepository> {
-    const repository = await makeRepository(files);
-    repositories.push(repository);
-    return repository;
-  }
 
   /** The addresses of the nodes on which replicas of the service are ready. */
   async function places(serviceId: string): Promise<string[]> {
@@ -55,11 +46,11 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
   }
 
   it('releases a Dockerfile three times under load without one failed request', async () => {
-    const { client, edgePort } = platform;
-    const repository = await repositoryOf(answering('one'));
+    const { client } = platform;
+    const repository = await platform.repositoryOf(answering('one'));
     const configuration = { repository: repository.url, buildMethod: 'dockerfile', replicas: 2 };
     const service = await createService(client, { name: 'app', configuration });
-    const get = () => visit(service.url, edgePort);
+    const get = () => platform.visit(service);
     await deploy(client, service.id);
     expect(await get()).to.include({ status: 200, body: 'one' });
     expect(await places(service.id)).to.deep.equal([manager.address, second.address].sort());
@@ -84,7 +75,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     it('has its services back on the other one, and what its worker built goes live from there', async () => {
       const { client, edgePort } = platform;
       const files = answering('slow');
-      const slow = await repositoryOf({
+      const slow = await platform.repositoryOf({
         ...files,
         Dockerfile: files.Dockerfile.replace('COPY', 'RUN echo building now && sleep 6\nCOPY'),
       });
@@ -105,7 +96,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
 
       const deployment = await ended(client, service.id, id);
       expect(deployment).to.include({ status: 'live', error: '' });
-      expect((await visit(service.url, edgePort)).body).to.equal('slow');
+      expect((await platform.visit(service)).body).to.equal('slow');
       const app = await platform.database.db('services').where({ name: 'app' }).first();
       await eventually('the replicas of the dead node are ready on the other', async () => {
         const now = await places(app.id);
