@@ -30,7 +30,7 @@ add rule inet ranvier_trial c ct timeout set "closed"
 `;
 
 export function connectionTable(token: string): string {
-  return `inet ranvier_use_${token}`;
+  return `ranvier_use_${token}`;
 }
 
 /**
@@ -38,7 +38,7 @@ export function connectionTable(token: string): string {
  * begin anew. Its chains come after those that drop what has a false address. A connection that is refused here is not tracked.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
-  const table = connectionTable(token);
+  const table = `inet ${connectionTable(token)}`;
   const chains = ['input', 'forward'];
   return `
 add table ${table}

@@ -34,7 +34,7 @@ import {
 } from './network-rules.js';
 import { MAKE, REMOVE, SET_PORTS } from './network-scripts.js';
 import { hostAddresses } from './network-settings.js';
-import { nft, runScript } from './run-tool.js';
+import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
 /** How often the rules are set again if sandboxes come and go meanwhile. */
@@ -253,8 +253,7 @@ export class HostNetwork {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
     const { token } = this.#settings;
-    for (const table of [`inet ${tableName(token)}`, connectionTable(token)])
-      await this.#nft(`delete table ${table}\n`).catch(() => undefined);
+    for (const table of [tableName(token), connectionTable(token)]) await removeTable(table, this.#ground.enter);
     await this.#ground.end();
   }
 

@@ -7,12 +7,12 @@ import type { SandboxLevel } from '../sandbox/sandbox.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { HOST_GROUND, strays } from './ground.js';
 import { HostNetwork } from './host-network.js';
-import { namePrefix, overlaps } from './network-model.js';
+import { gatewayOf, namePrefix, overlaps } from './network-model.js';
 import { tableName } from './network-rules.js';
 import { settingsOf, tokenOf } from './network-settings.js';
 import { tryOut } from './network-trial.js';
 import { openRemainingRootless, openRootless } from './open-rootless.js';
-import { blocksOfOthers, otherTables, removeAbandoned } from './other-installations.js';
+import { foreignNetworks, removeAbandonedNetworks } from './other-installations.js';
 import { nft } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
@@ -69,14 +69,15 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
   await mkdir(config.dataDir, { recursive: true });
   const dataDir = await realpath(config.dataDir);
   await nft('list tables\n');
-  await removeAbandoned(tokenOf(dataDir));
+  await removeAbandonedNetworks(tokenOf(dataDir));
   const turnedOn = await allowForwarding(log);
   let opened: HostNetwork | null = null;
   try {
     const { network, settings } = await claimBlock(dataDir, config, edgeUsers, log);
     opened = network;
     // A host that has just started may be too busy to answer in time.
-    await tryOut(network).catch(() => tryOut(network));
+    const trial = () => tryOut(network, gatewayOf(settings.block));
+    await trial().catch(trial);
     await network.sweep();
     log.info(
       { block: settings.block, table: `inet ${tableName(settings.token)}`, sources: settings.sources.length },
@@ -85,7 +86,7 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
     return network;
   } catch (error) {
     await opened?.close();
-    if (turnedOn && (await otherTables(tokenOf(dataDir))).length === 0)
+    if (turnedOn && (await foreignNetworks(tokenOf(dataDir))).length === 0)
       await writeFile(FORWARDING, '0').catch(() => undefined);
     throw error;
   }
@@ -118,11 +119,11 @@ async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLev
  */
 async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
   for (let tries = 0; ; tries++) {
-    const taken = await blocksOfOthers(tokenOf(dataDir));
+    const taken = (await foreignNetworks(tokenOf(dataDir))).map(({ block }) => block);
     const settings = await settingsOf(dataDir, config, { edgeUsers, taken });
     const network = new HostNetwork(settings, log);
     await network.open();
-    const clash = (await otherTables(settings.token)).find(
+    const clash = (await foreignNetworks(settings.token)).find(
       ({ token, block }) => token < settings.token && overlaps(block, settings.block),
     );
     if (clash === undefined) return { network, settings };

@@ -9,7 +9,7 @@ import { isRoot } from '../sandbox/service-users.js';
 import { HostNetwork } from './host-network.js';
 import { overlaps } from './network-model.js';
 import { hostAddresses, settingsOf, tokenOf } from './network-settings.js';
-import { tryOutRootless } from './network-trial.js';
+import { tryOut } from './network-trial.js';
 import { RootlessGround, type UplinkNetwork, uplinkNetworks } from './rootless-ground.js';
 import { UPLINK_NAME } from './rootless-processes.js';
 import { runTool } from './run-tool.js';
@@ -45,7 +45,7 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   const { network, uplink } = await prepare(deps, dataDir);
   try {
     const late = () => new Error(`the trial took longer than ${TRIAL_MS / 1000} s`);
-    const trial = network.open().then(() => tryOutRootless(network, uplink.gateway));
+    const trial = network.open().then(() => tryOut(network, uplink.gateway));
     await withTimeLimit(trial, TRIAL_MS, late);
     await network.sweep();
     deps.log.info({ uplink: uplink.range }, 'hosted processes have networks of their own, through slirp4netns');

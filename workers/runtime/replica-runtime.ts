@@ -6,40 +6,49 @@ import { isCurrentRelease, isReleasing, runningReleases } from '../releases/rele
 import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOf } from '../replicas/store.js';
+import { explainExit, explainSilence } from './explain-release.js';
 import { replicaChange } from './replica-change.js';
-import { POLL_MS, type ReplicaRuntimeDeps, type RuntimeBackend, stopDeadline } from './replica-runtime-deps.js';
+import type { ReplicaHost } from './replica-host.js';
+import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import { RunAttempts } from './run-attempts.js';
 import type { CommandOptions, ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from './runtime-driver.js';
+import { Supervisor } from './supervisor.js';
+import { UsageSampler } from './usage-sampler.js';
 
 /** The longest wait until work on a volume ends, in milliseconds. */
 const HELD_MS = 120_000;
 
-type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
-
 /**
- * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor of the host,
- * which may run in another worker, reconciles the two.
+ * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor that leads the host,
+ * here or in another worker, reconciles the two.
  */
 export class ReplicaRuntime implements RuntimeDriver {
   readonly name: string;
-  readonly #deps: Deps;
-  readonly #backend: RuntimeBackend;
+  readonly #deps: ReplicaRuntimeDeps;
+  readonly #host: ReplicaHost;
   readonly #attempts: RunAttempts;
+  readonly #supervisor: Supervisor;
+  readonly #sampler: UsageSampler;
 
-  constructor(deps: Deps, backend: RuntimeBackend) {
-    this.name = backend.name;
+  constructor(deps: ReplicaRuntimeDeps, host: ReplicaHost) {
+    this.name = host.name;
     this.#deps = deps;
-    this.#backend = backend;
+    this.#host = host;
     this.#attempts = new RunAttempts(deps);
+    this.#supervisor = new Supervisor(deps, host);
+    this.#sampler = new UsageSampler(deps, host, () => host.isMeasuredByAll || this.#supervisor.leading);
   }
 
-  start(): Promise<void> {
-    return this.#backend.start();
+  async start(): Promise<void> {
+    await this.#supervisor.start();
+    this.#sampler.start();
   }
 
-  close(platformEnds = false): Promise<void> {
-    return this.#backend.close(platformEnds);
+  async close(platformEnds = false): Promise<void> {
+    await this.#sampler.close();
+    await this.#supervisor.close(platformEnds);
+    await this.#host.close?.();
   }
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
@@ -98,14 +107,14 @@ export class ReplicaRuntime implements RuntimeDriver {
     return Promise.all(
       rows.map(async (row) => {
         const { id, state, address, given_port, restarts, exit_detail } = row;
-        const port = (await this.#backend.ownPort?.(row)) ?? row.port;
+        const port = (await this.#host.ownPort?.(row)) ?? row.port;
         return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
       }),
     );
   }
 
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
-    return this.#backend.runCommand(spec, command, options);
+    return this.#host.runCommand(spec, command, options);
   }
 
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -143,7 +152,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
     if (!isDataKind(kind)) return hostId;
-    if (this.#backend.hostOfData) return this.#backend.hostOfData(spec);
+    if (this.#host.hostOfData) return this.#host.hostOfData(spec);
     const able = await hostFor(db, kind, hostId);
     if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
     const settled = await settleHost(db, serviceId, able);
@@ -172,9 +181,9 @@ export class ReplicaRuntime implements RuntimeDriver {
         case 'stopped':
           throw new ReleaseError('the release was stopped while it was starting');
         case 'failed':
-          throw new ReleaseError(await this.#backend.explainExit(spec, outcome.row));
+          throw new ReleaseError(await explainExit(this.#host, spec, outcome.row));
         case 'late':
-          throw new ReleaseError(await this.#backend.explainSilence(spec, rows));
+          throw new ReleaseError(await explainSilence(this.#host, config, spec, rows));
         case 'incomplete':
           await wantReplicas(db, release, count, false);
           break;

@@ -5,37 +5,8 @@ import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
 import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
 import { Replacer } from './replacer.js';
+import type { ReplicaController, SupervisedHost } from './replica-host.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
-
-/** Reconciles one replica: makes what runs match the row. */
-export interface ReplicaController {
-  /** When the replica has to be reconciled again, in milliseconds since the epoch, even if nothing changes. */
-  readonly nextCheckAt: number;
-  /** Observes the replica and applies what follows. Calls never overlap. A rejection is retried with a back-off. */
-  reconcile(row: ReplicaRow): Promise<void>;
-  /** True if nothing can have changed since the last reconciliation, so that this row need not be reconciled now. */
-  isIdle?(row: ReplicaRow): boolean;
-  /** Ends what runs in the background: the replica is gone, or another supervisor controls it. */
-  close?(): void;
-}
-
-/** One kind of host on which replicas run. */
-export interface ReplicaHost {
-  /** Polling interval when no notification arrives, in milliseconds. */
-  readonly pollMs: number;
-  controller(id: string, wake: () => void): ReplicaController;
-  /** Refreshes the observed state once, before replicas are reconciled. */
-  observe?(rows: readonly ReplicaRow[]): Promise<void>;
-  /**
-   * Ends what belongs to no replica of the table. `rows` reads the table, and is called only after the host was looked at:
-   * replicas are reconciled meanwhile.
-   */
-  sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
-  /** True if a second replica fits beside this one. Without it there is always room. */
-  hasRoom?(row: ReplicaRow): Promise<boolean>;
-  /** Ends all replicas because the whole platform ends. */
-  end?(rows: readonly ReplicaRow[]): Promise<void>;
-}
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId' | 'logs'>;
 
@@ -46,7 +17,7 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hos
  */
 export class Supervisor {
   readonly #deps: Deps;
-  readonly #host: ReplicaHost;
+  readonly #host: SupervisedHost;
   readonly #leadership: Leadership;
   readonly #replacer: Replacer;
   readonly #controllers = new Map<string, ReplicaController>();
@@ -63,7 +34,7 @@ export class Supervisor {
   #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
-  constructor(deps: Deps, host: ReplicaHost) {
+  constructor(deps: Deps, host: SupervisedHost) {
     this.#deps = deps;
     this.#host = host;
     this.#replacer = new Replacer(deps, async (row) => (await host.hasRoom?.(row)) ?? true);

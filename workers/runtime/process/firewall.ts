@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
-import { nft } from '../../network/run-tool.js';
+import { tokenOf } from '../../network/network-settings.js';
+import { foreignTables } from '../../network/other-installations.js';
+import { nft, removeTable } from '../../network/run-tool.js';
 import { hostPortsOf, restingPorts } from '../../replicas/port-store.js';
 import { hasUsers } from '../../sandbox/sandbox.js';
 import { isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
@@ -84,10 +85,13 @@ export class Firewall {
   /** Removes the rules, once, because nothing needs them. */
   async #retire(): Promise<void> {
     if (this.#retired && this.#applied === null) return;
-    const table = `${TABLE_PREFIX}${await tokenOf(this.#deps.config.dataDir)}`;
-    await nft(`delete table inet ${table}\n`).catch(() => undefined);
+    await removeTable(await this.#tableName());
     this.#retired = true;
     this.#applied = null;
+  }
+
+  async #tableName(): Promise<string> {
+    return `${TABLE_PREFIX}${tokenOf(await realpath(this.#deps.config.dataDir))}`;
   }
 
   /** Returns false if this host can have no rules. */
@@ -101,9 +105,9 @@ export class Firewall {
       );
       return false;
     }
-    this.#table = `${TABLE_PREFIX}${await tokenOf(config.dataDir)}`;
+    this.#table = await this.#tableName();
     this.#users = await usersOf(config.edgeUsers);
-    await removeAbandoned(this.#table);
+    await removeAbandonedTables(this.#table.slice(TABLE_PREFIX.length));
     log.info({ table: `inet ${this.#table}`, users: this.#users }, 'hosted ports take connections of these users only');
     return true;
   }
@@ -122,14 +126,6 @@ export class Firewall {
   }
 }
 
-/** Marks what belongs to the installation of this data folder. */
-async function tokenOf(dataDir: string): Promise<string> {
-  return createHash('sha256')
-    .update(await realpath(dataDir))
-    .digest('hex')
-    .slice(0, 16);
-}
-
 /** The numbers of those users that exist, and of root and the platform's own user. */
 export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
@@ -137,14 +133,9 @@ export async function usersOf(names: readonly string[]): Promise<number[]> {
   return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);
 }
 
-/** Removes the tables of platforms whose data folder is gone. */
-async function removeAbandoned(own: string): Promise<void> {
-  const tables = await nft('list tables\n');
-  for (const [, name = ''] of tables.matchAll(new RegExp(`^table inet (${TABLE_PREFIX}[0-9a-f]{16})$`, 'gm'))) {
-    if (name === own) continue;
-    const text = await nft(`list table inet ${name}\n`).catch(() => '');
-    const folder = /^\s*comment "(\/[^"]*)"$/m.exec(text)?.[1];
-    if (folder === undefined || (await exists(folder))) continue;
-    await nft(`delete table inet ${name}\n`).catch(() => undefined);
+/** Removes the tables of installations whose data folder is gone. */
+async function removeAbandonedTables(token: string): Promise<void> {
+  for (const { token: other, comment: dataDir } of await foreignTables(TABLE_PREFIX, token)) {
+    if (dataDir.startsWith('/') && !(await exists(dataDir))) await removeTable(`${TABLE_PREFIX}${other}`);
   }
 }

@@ -1,10 +1,9 @@
-import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ListeningSocket, socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { PortTarget } from '../../network/network-rules.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { checkHealth } from '../health-check.js';
+import { checkHealth, statusOf } from '../health-check.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
@@ -163,20 +162,8 @@ async function listening(pid: number | null, address: string, ports: readonly nu
   }
 }
 
-/** True if a server answers any HTTP response. Never rejects. */
-function answersHttp(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const headers = { 'user-agent': 'ranvier-health', connection: 'close' };
-    const asked = request({ host, port, path: '/', headers, agent: false }, (response) => {
-      response.destroy();
-      resolve(true);
-    });
-    const timer = setTimeout(() => {
-      resolve(false);
-      asked.destroy();
-    }, ANSWER_MS);
-    asked.once('close', () => clearTimeout(timer));
-    asked.on('error', () => resolve(false));
-    asked.end();
-  });
+/** True if a server answers with any HTTP response. Never rejects. */
+async function answersHttp(address: string, port: number): Promise<boolean> {
+  const status = await statusOf({ address, port, path: '/', host: `${address}:${port}` }, ANSWER_MS);
+  return typeof status === 'number';
 }

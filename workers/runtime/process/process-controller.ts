@@ -11,9 +11,9 @@ import { abandonStart, recordProcess, releaseReplica } from '../../replicas/star
 import { recordExit, recordStopped } from '../../replicas/store.js';
 import type { StartedProcess } from '../../sandbox/sandbox.js';
 import type { HostAllowance } from '../log-allowance.js';
+import type { ReplicaController } from '../replica-host.js';
 import { isExplained, RetainedRelease } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
-import type { ReplicaController } from '../supervisor.js';
 import { claimWithPort, dataServicesOf, type PortDeps } from './claim-port.js';
 import { decidePortLoss, decideProcessReplica, isCpuLimited, type ProcessAction } from './decide-process-replica.js';
 import { ReplicaFiles } from './replica-files.js';
@@ -245,10 +245,11 @@ export class ProcessController implements ReplicaController {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#output.follow(row, true))) return;
     const spec = await this.#release.readable(row.deployment_id);
-    const memoryMb = spec && limitsOf(spec.kind, spec.configuration.plan).memoryMb;
-    const detail = memoryMb === null ? 'ended' : await this.#files.exitDetail(memoryMb);
-    if (row.run_id === null) return recordExit(this.#deps.db, row, detail, new Date());
-    await recordAttemptEnd(this.#deps.db, row, { detail, exitCode: await this.#files.exitCode() });
+    const memoryMb = spec === null ? 0 : limitsOf(spec.kind, spec.configuration.plan).memoryMb;
+    const { detail, exitCode } = await this.#files.howItEnded(memoryMb);
+    const told = spec === null ? 'ended' : detail;
+    if (row.run_id === null) return recordExit(this.#deps.db, row, told, new Date());
+    await recordAttemptEnd(this.#deps.db, row, { detail: told, exitCode });
   }
 
   async #stop(row: ReplicaRow): Promise<void> {

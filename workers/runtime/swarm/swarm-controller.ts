@@ -10,8 +10,8 @@ import { recordExit, recordStopped, recordUnhealthy, replicasOf } from '../../re
 import { recordHindrance, recordTask } from '../../replicas/swarm-tasks.js';
 import { HealthWatch } from '../health-watch.js';
 import type { HostAllowance } from '../log-allowance.js';
+import type { ReplicaController } from '../replica-host.js';
 import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
-import type { ReplicaController } from '../supervisor.js';
 import { decideSwarmReplica, type SwarmAction, type SwarmMemory } from './decide-swarm-replica.js';
 import { attemptService, RESTART_DELAY_MS, replicaService } from './service-spec.js';
 import { createService, freePlacement, removeService, type SwarmRuntimeDeps, scaleToZero } from './swarm-services.js';
@@ -208,15 +208,7 @@ export class SwarmController implements ReplicaController {
     if (spec === null || row.task_id === null) return null;
     if (this.#log && this.#log.taskId === row.task_id && !this.#log.lost) return this.#log;
     void this.#log?.close();
-    const {
-      id: replicaId,
-      service_id: serviceId,
-      deployment_id: deploymentId,
-      task_id: taskId,
-      log_since: since,
-    } = row;
-    const task = { replicaId, serviceId, deploymentId, taskId, since };
-    this.#log = new TaskLog(this.#deps, task, maskerOf(spec), this.#logShare);
+    this.#log = new TaskLog(this.#deps, { ...row, task_id: row.task_id }, maskerOf(spec), this.#logShare);
     return this.#log;
   }
 }

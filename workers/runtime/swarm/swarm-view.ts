@@ -71,10 +71,6 @@ export class SwarmView {
     }
   }
 
-  static empty(): SwarmView {
-    return new SwarmView([], [], []);
-  }
-
   /** Observes the swarm now. Throws if the manager does not answer. */
   static async observe({ calls }: Engine, installation: string, before: SwarmView): Promise<SwarmView> {
     const [services, tasks, nodes] = await Promise.all([
