@@ -65,7 +65,7 @@ export class Firewall {
     }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
-    // Replicas with networks of their own have no ports of the host. Older ones may still run.
+    // Replicas with networks of their own use no ports of the host, but older replicas may still run without one.
     if (sandbox.network && ports.length === 0) return this.#retire();
     this.#usable ??= await this.#prepare();
     if (!this.#usable) return;
@@ -82,7 +82,7 @@ export class Firewall {
     this.#applied = rules;
   }
 
-  /** Removes the rules, once, because nothing needs them. */
+  /** Removes the rules, which nothing needs any more. Later calls do nothing. */
   async #retire(): Promise<void> {
     if (this.#retired && this.#applied === null) return;
     await removeTable(await this.#tableName());
@@ -94,7 +94,7 @@ export class Firewall {
     return `${TABLE_PREFIX}${tokenOf(await realpath(this.#deps.config.dataDir))}`;
   }
 
-  /** Returns false if this host can have no rules. */
+  /** Prepares the table's name and the edge's users. Returns false if this host can have no rules. */
   async #prepare(): Promise<boolean> {
     const { config, log, sandbox } = this.#deps;
     const cause = await this.#hindrance();

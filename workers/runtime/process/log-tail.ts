@@ -12,14 +12,14 @@ import { OutputStore } from '../output-store.js';
 import type { RuntimeLogs } from '../replica-runtime-deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** One call of `follow` reads at most this many chunks, because other replicas wait. */
+/** One call of `follow` reads at most this many chunks, so that other replicas get their turn. */
 const CHUNKS_AT_ONCE = 32;
 /** The most bytes that one UTF-16 unit has in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
 /** If an application is this far ahead of the log, the middle of its output is left out, with a line that says so. */
 const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
-/** The disk space of output that is in the log is freed in steps of this size. */
+/** The disk space of copied output is freed in steps of this size. */
 const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
@@ -93,7 +93,7 @@ export class LogTail {
   }
 
   /**
-   * Frees the disk space of what was read by a hole at the beginning of the file. Truncating the file would lose what the
+   * Frees the disk space of copied output by a hole at the beginning of the file. Truncating the file would lose what the
    * application writes at that moment.
    */
   async #reclaim(): Promise<void> {
@@ -143,7 +143,7 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/** The length of the whole lines of a chunk, in bytes. Of a line that is too long, the part that can be cut off already. */
+/** The length of the whole lines of a chunk, in bytes. A line that is too long counts up to where it can be cut. */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;

@@ -9,14 +9,14 @@ import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
-/** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
+/** Polling interval of a sandbox's sockets in the host's network, in milliseconds: they are searched among all of the host. */
 const POLL_INTERVAL_MS = 500;
 /**
- * Pause between looks at the sockets of one network, in milliseconds. For each look the kernel walks through its table of all
+ * Polling interval of the sockets of a network of its own, in milliseconds. For each poll the kernel walks through its table of all
  * connections of the host, which takes 10 ms of processor.
  */
 const INSIDE_POLL_INTERVAL_MS = 100;
-/** Connections are passed on from now on: the process that does it needs a moment, in milliseconds. */
+/** Timeout for the start of a relay, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
 /** Finds the port on which an application listens, and makes it reachable if the application has a network of its own. */
@@ -24,9 +24,9 @@ export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
   #lookedAt = 0;
-  /** What was made reachable, so that it is done once. */
+  /** The ports that were made reachable, as JSON; '' before. */
   #opened = '';
-  /** What the last look found. */
+  /** The port that the last poll found. */
   #found: number | null = null;
 
   constructor(sandbox: Sandbox) {
@@ -41,7 +41,7 @@ export class PortFinder {
     this.#found = null;
   }
 
-  /** The port that takes the application's requests; null as long as it is not known. Never rejects for what a tenant does. */
+  /** The port that takes the application's requests; null as long as it is not known. */
   async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
@@ -92,9 +92,9 @@ export class PortFinder {
     return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
   }
 
-  /** True if a port of the application's own network accepts connections although nothing was done to make it reachable. */
+  /** True if a port of the application's own network accepts connections before anything was done to make it reachable. */
   async #isReachable(address: string, port: number): Promise<boolean> {
-    // What leads into a rootless network accepts every connection.
+    // The forwarded port of a rootless network accepts every connection, whether something listens behind it or not.
     if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
     return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
@@ -106,7 +106,7 @@ export class PortFinder {
     return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
   }
 
-  /** The port that answers, of an application whose network this host reaches through one port at a time. */
+  /** The first port that answers HTTP, or else the first. The host reaches a rootless network through one port at a time. */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
     if (network?.level !== 'rootless') return this.#answering(row.address, ports);

@@ -22,20 +22,20 @@ import { ReplicaOutput } from './replica-output.js';
 import {
   graceMsOf,
   imageFolder,
-  NOBODY,
   type ProcessRuntimeDeps,
   processOf,
   processOfImage,
   replicaSandbox,
   sandboxIdOf,
   toolsOf,
+  UNRECORDED,
 } from './replica-sandbox.js';
 
-/** Output is copied this often while a replica stops, in milliseconds. */
+/** Copying interval of the output while a replica stops, in milliseconds. */
 const FOLLOW_MS = 250;
-/** A replica of which nothing was observed is looked at after this time, in milliseconds: its end or output may have been missed. */
+/** Polling interval of a replica whose process and output are watched, in milliseconds: a notification may have been missed. */
 const WATCHED_MS = 5_000;
-/** The interval if this worker did not start the process, or cannot watch its output. */
+/** Polling interval if this worker did not start the process, or cannot watch its output, in milliseconds. */
 const UNWATCHED_MS = 400;
 
 type Deps = ProcessRuntimeDeps & PortDeps;
@@ -182,13 +182,13 @@ export class ProcessController implements ReplicaController {
   }
 
   /**
-   * A worker died between the claim and the record of the process, or it lost the lead and still starts the replica. What it
-   * started has the mark of that attempt. If it has recorded the process by now, the next reconciliation adopts that.
+   * A worker died between the claim and the record of the process, or it lost the lead while it starts the replica. Ends what it
+   * started, which the id of the attempt marks. If it has recorded the process by now, the next reconciliation adopts it.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
     if (await abandonStart(db, row)) {
-      await sandbox.stop(sandboxIdOf(row), NOBODY, 0);
+      await sandbox.stop(sandboxIdOf(row), UNRECORDED, 0);
       await releaseReplica(db, row);
     }
     this.#wake();
@@ -209,7 +209,7 @@ export class ProcessController implements ReplicaController {
   /** Ends a server that does not answer, and it starts again: there is never a second one beside it. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // It hardly notices a request to stop. What it has not written is in its log.
+    // It may not react to TERM and be killed: what it has not written to its files is in its write-ahead log.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);
@@ -254,7 +254,7 @@ export class ProcessController implements ReplicaController {
 
   async #stop(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config } = this.#deps;
-    const process = row.pid === null ? NOBODY : processOf(row);
+    const process = row.pid === null ? UNRECORDED : processOf(row);
     let running = true;
     const graceMs = graceMsOf(row, config.stopGraceSeconds);
     const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {

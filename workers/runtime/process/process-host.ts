@@ -42,7 +42,7 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
   readonly #logShare = new HostAllowance();
-  /** The addresses of ready replicas whose names were written last. */
+  /** The addresses of the replicas whose names neighbours know. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
@@ -59,7 +59,7 @@ class ProcessHost implements ReplicaHost {
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
-  /** Writes the names of neighbours again if a replica became ready or ceased to be. */
+  /** Writes the names of neighbours again if other replicas are ready now. */
   async observe(rows: readonly ReplicaRow[]): Promise<void> {
     const network = this.#deps.sandbox.allNetworks;
     if (!network) return;

@@ -11,12 +11,12 @@ import { sandboxIdOf } from './replica-sandbox.js';
 /** What a check found that the replica's controller has to act on. */
 export type HealthFinding =
   | 'none'
-  /** Another process of this host listens on the port to which the edge sends this replica's visitors. */
+  /** Another process of this host listens on the replica's port. */
   | 'portLost'
   /** The server of a data service has given no answer at all for too long. */
   | 'silent';
 
-/** What leads there accepts every connection, whether the application listens or not. */
+/** True if the application listens. A connection proves nothing: the forwarded port of a rootless network accepts every one. */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
   return sockets?.some((socket) => socket.port === port) ?? false;
@@ -79,7 +79,7 @@ export class ReplicaHealth {
     if (Date.now() < this.#watch.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // An application that begins to listen after the look is not reachable before the next one.
+    // A port that opens after this search becomes reachable with the next one.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

@@ -14,14 +14,17 @@ import {
 } from './swarm-view.js';
 import { freedPlacement, pinnedNode } from './task-placement.js';
 
-/** A node reports a task's port when it reports that the task runs, or never. */
+/** A task that has run for this time without a known port never gets one, in milliseconds: a node reports both together. */
 const PORT_MS = 10_000;
 /**
- * Swarm forgets the tasks of a service that was scaled to zero within a moment. If the service is removed at that very
- * moment, a manager of Docker 20.10 panics.
+ * The wait from the end of a service's tasks to its removal, in milliseconds. A manager of Docker 20.10 panics if a service is
+ * removed at the moment when Swarm forgets its tasks.
  */
 const FORGET_MS = 3_000;
-/** On a busy machine Swarm may never report that a task that was starting ended. It ends the tasks of a removed service. */
+/**
+ * A service is removed this long after its grace period even if no end of its task was reported, in milliseconds. On a busy machine
+ * Swarm may never report the end of a task that was starting, but it ends the tasks of a removed service.
+ */
 const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
@@ -107,7 +110,7 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
   }
 }
 
-/** Waits for the first task. Without a service a worker died before it created one. */
+/** Waits for the first task. If there is no service, a worker died before it created one. */
 function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
@@ -138,7 +141,7 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   if (target === null) return record(view.addressOf(task), null);
   const port = publishedPort(task, target);
   if (port !== undefined) return record(view.addressOf(task), port);
-  // A task that starts while its node reaches no manager runs, and the swarm never learns its port.
+  // If a task starts while its node reaches no manager, it runs, and the swarm never learns its port.
   if (memory.portless?.taskId !== task.ID) return [{ type: 'notePortless', taskId: task.ID }];
   if (now - memory.portless.since < PORT_MS) return [];
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
@@ -191,7 +194,7 @@ function watch(seen: Observed): SwarmAction[] {
   ];
 }
 
-/** The replica's task has ended: follows the swarm to the next one. */
+/** The replica's task has ended: continues with the task that took its place. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
   // A replica that was never ready has failed; the rollout that waits for it decides what follows.
@@ -201,6 +204,7 @@ function revive(seen: Observed): SwarmAction[] {
   return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
 }
 
+/** Makes the newest task that runs, or else the newest that ended, the replica's task. */
 function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   const { row, view } = seen;
   const tasks = view.tasksOf(serviceId);
@@ -209,7 +213,7 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   return task ? take(seen, task) : [];
 }
 
-/** Drains, scales to zero, waits for the tasks (within a bound if there is no volume), copies their output, waits until Swarm has forgotten them, removes. */
+/** Drains, scales to zero, waits for the tasks, copies their output, waits until Swarm has forgotten them, and removes the service. */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
   const service = view.serviceOf(row.id);

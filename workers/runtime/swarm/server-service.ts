@@ -9,9 +9,9 @@ import { emptyScript, postgresScript, redisScript, SERVER_USER, VOLUME, volumeSc
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** The least time that a server has to stop, in seconds: it writes its data. */
+/** Minimum grace period of a server, in seconds: it writes its data. */
 const SERVER_GRACE_SECONDS = 30;
-/** How long work on a volume's files may take to end, in nanoseconds. */
+/** Grace period of work on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
 /** The memory of work on a volume's files. */
 const WORK_MEMORY_MB = 256;

@@ -22,7 +22,7 @@ import { startingPlacement } from './task-placement.js';
 
 /** Polling interval of a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
-/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm reports the end of a task late. */
+/** A replica without a port is ready after this time, in milliseconds: a busy swarm reports the end of a task late. */
 const SETTLED_MS = 3_000;
 
 /** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */

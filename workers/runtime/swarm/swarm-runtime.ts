@@ -14,10 +14,10 @@ import { SwarmHost } from './swarm-host.js';
 /** What a worker has, whatever runtime it uses. */
 export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps, 'keyring' | 'toolchains' | 'servers'>;
 
-/** Turns a swarm's id into the id of a host, which is then the same for all workers that use the swarm. */
+/** Namespace of the host id that is derived from a swarm's id: all workers of the swarm get the same one. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
-/** A call that hangs is given up after this time, in milliseconds, because all replicas wait for it. */
+/** Timeout of a call, in milliseconds. All replicas wait for a call that hangs. */
 const CALL_MS = 10_000;
 
 /** Runs releases as services of the Docker Swarm that `DOCKER_HOST` manages. Throws `EngineError` if it cannot. */
