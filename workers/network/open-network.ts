@@ -34,7 +34,7 @@ export interface HostNetworks {
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const BLOCK_TRIES = 4;
 
-/** What a network for each needs, for the log. */
+/** What a network for each sandbox needs, for the log. */
 const NEEDS = {
   namespaces: 'root, ip, nft, nsenter and net.ipv4.ip_forward',
   rootless: 'slirp4netns, ip, nft, nsenter, user namespaces and a /dev/net/tun that every user may open',
@@ -93,8 +93,8 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
 }
 
 /**
- * Sandboxes share the network of the host from now on, but older ones may still have namespaces: their rules stay, and each
- * namespace is removed with its sandbox. Null if there is none, or if this worker cannot see to it.
+ * Opens the network of older sandboxes that still have namespaces, although new ones share the network of the host. Their rules stay,
+ * and each namespace is removed with its sandbox. Null if there is none, or if this worker cannot manage it.
  */
 async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (level === 'rootless') return openRemainingRootless({ config, log }, level);
@@ -114,8 +114,8 @@ async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLev
 }
 
 /**
- * Sets the rules with a block of addresses that no other installation of the host has. Of two that start at the same time
- * and choose the same block, each sees the other's rules, and the one with the greater token chooses again.
+ * Sets the rules with a block of addresses that no other installation of the host has. If two start at the same time and choose the
+ * same block, each sees the other's rules, and the one with the greater token chooses again.
  */
 async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
   for (let tries = 0; ; tries++) {
@@ -131,7 +131,7 @@ async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly n
   }
 }
 
-/** Lets the host forward packets. Returns true if it did not before. */
+/** Enables the forwarding of packets. Returns true if it was off before. */
 async function allowForwarding(log: Logger): Promise<boolean> {
   if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return false;
   await writeFile(FORWARDING, '1').catch((error: unknown) => {

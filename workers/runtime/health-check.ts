@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { isHealthyStatus } from './readiness.js';
+import { isHealthyStatus } from './decide-readiness.js';
 
-/** The longest that an answer may take, in milliseconds. */
+/** Timeout of an answer, in milliseconds. */
 const ANSWER_MS = 2_000;
 
 export interface Target {

@@ -8,23 +8,23 @@ import type { ReleaseSpec } from './runtime-driver.js';
 
 /** Polling interval when no notification arrives, in milliseconds. */
 export const POLL_MS = 250;
-/** Added to the grace period of the processes: edges have to drain, and another worker may have to take over the host. */
+/** Added to the grace period, in milliseconds: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** When replicas that are stopped now must be gone, in milliseconds since the epoch. */
+/** The time by which replicas that are stopped now must have ended, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }
 
-/** What a runtime works with that keeps the wanted and the observed state of its replicas in the `replicas` table. */
+/** What both runtimes work with. The `replicas` table holds the desired and the observed state of replicas. */
 export interface ReplicaRuntimeDeps {
   db: Db;
   listener: Listener;
   config: Config;
   log: Logger;
-  /** Names the host in the `replicas` table, and the lock of its supervisor. */
+  /** The host's id in the `replicas` table, and in the name of its supervisor's lock. */
   hostId: string;
-  /** Loads a release as its deployment's snapshot describes it. Controllers call it when a replica starts. */
+  /** Loads a release from its deployment's snapshot. Controllers call it when a replica starts. */
   loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
   logs: RuntimeLogs;
   checks: Pick<CheckRecorder, 'add'>;

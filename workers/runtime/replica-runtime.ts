@@ -12,12 +12,12 @@ import type { ReplicaHost } from './replica-host.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import { RunAttempts } from './run-attempts.js';
-import type { CommandOptions, ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from './runtime-driver.js';
+import type { CommandOptions, ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js';
 import { Supervisor } from './supervisor.js';
 import { UsageSampler } from './usage-sampler.js';
 
-/** The longest wait until work on a volume ends, in milliseconds. */
-const HELD_MS = 120_000;
+/** Timeout of the wait for a backup, a restore or a deployment that uses the volume, in milliseconds. */
+const VOLUME_WAIT_MS = 120_000;
 
 /**
  * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor that leads the host,
@@ -102,15 +102,9 @@ export class ReplicaRuntime implements RuntimeDriver {
     );
   }
 
-  async inspect(deploymentId: string): Promise<ReplicaView[]> {
+  async inspect(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
-    return Promise.all(
-      rows.map(async (row) => {
-        const { id, state, address, given_port, restarts, exit_detail } = row;
-        const port = (await this.#host.ownPort?.(row)) ?? row.port;
-        return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
-      }),
-    );
+    return Promise.all(rows.map(async (row) => ({ ...row, port: (await this.#host.ownPort?.(row)) ?? row.port })));
   }
 
   runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
@@ -126,13 +120,13 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Brings up the one server of a volume, after every other one of the service has ended; with `fresh` after its own as well. Work on
-   * the volume and a deployment that is under way are waited for.
-   * Throws `ReleaseError`, also if a server cannot be stopped because its host is away.
+   * Starts the one server of a volume after every other server of the service has ended; with `fresh` also after its own has. Waits for
+   * work on the volume and for a deployment that is under way. Throws `ReleaseError`, also if a server cannot be stopped because its
+   * host is away.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
-    const deadline = Date.now() + HELD_MS;
+    const deadline = Date.now() + VOLUME_WAIT_MS;
     for (;;) {
       const held = await isHeld(db, spec.serviceId);
       if (!held && !(await isReleasing(db, spec.serviceId, spec.deploymentId))) break;
@@ -147,7 +141,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     await this.#bringUp(spec, 1, false, signal);
   }
 
-  /** The host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
+  /** Returns the host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
@@ -160,7 +154,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     throw new ReleaseError(`the host ${settled}, which has its volume, is away; no other host can have its data`);
   }
 
-  /** Writes that the replicas are wanted and waits until all of their generation are ready. Returns the generation. */
+  /** Requests replicas and waits until all of their generation are ready. Returns the generation. Throws `ReleaseError`. */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const { db, config } = this.#deps;
@@ -194,7 +188,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** Stops these replicas, or all, and resolves when none of them is left. Throws `ReleaseError` if one is left too long. */
+  /** Stops these replicas, or all, and resolves when none of them is left. Throws `ReleaseError` if that takes too long. */
   async #bringDown(deploymentId: string, rows?: readonly ReplicaRow[]): Promise<void> {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
@@ -212,14 +206,14 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** The replicas that are to run. A replacement counts only after it has taken the place of the failing replica. */
+  /** The replicas whose desired state is running. A replacement counts when it has taken the place of the failing replica. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 }
 
-/** True for a release that runs all the time: a site has no process, and a cron service has one only while a run lasts. */
+/** False for a site, which has no process, and for a cron service, which has one only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

@@ -3,8 +3,8 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { Leadership } from '../core/leadership.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
+import { Replacer } from './apply-replacements.js';
 import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
-import { Replacer } from './replacer.js';
 import type { ReplicaController, SupervisedHost } from './replica-host.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
@@ -13,7 +13,7 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hos
 /**
  * Reconciles the replicas of one host with the `replicas` table. One worker of a host leads: it holds a lock that the
  * database releases if the worker dies. A notification and the timer run the same pass, and every write names the attempt
- * it belongs to.
+ * that it is about.
  */
 export class Supervisor {
   readonly #deps: Deps;
@@ -22,7 +22,7 @@ export class Supervisor {
   readonly #replacer: Replacer;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Replicas whose last reconciliation failed: how often in a row, and when to try again. */
+  /** Failures in a row of each replica whose last reconciliation failed, and when it is tried again. */
   readonly #failures = new Map<string, number>();
   readonly #retryAt = new Map<string, number>();
   #unlisten: () => void = () => undefined;
@@ -30,7 +30,7 @@ export class Supervisor {
   #closed = false;
   #notified = false;
   #sweptAt = 0;
-  /** The sweep under way. It can take long if something of one replica does not end; the others do not wait for it. */
+  /** The sweep under way. Reconciliations do not wait for it: it takes long if a process does not end. */
   #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
@@ -47,7 +47,7 @@ export class Supervisor {
     return this.#leadership.leading;
   }
 
-  /** Begins to compete for this host. */
+  /** Starts to compete for the lead of this host. */
   async start(): Promise<void> {
     this.#unlisten = this.#deps.listener.on(CHANNELS.replica, (hostId) => {
       if (hostId === null || hostId === this.#deps.hostId) this.#wake();
@@ -56,7 +56,7 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Waits for what is under way and gives up the lead. The replicas run on unless the whole platform ends. */
+  /** Waits for reconciliations under way and gives up the lead. The replicas run on unless the whole platform ends. */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
@@ -69,7 +69,7 @@ export class Supervisor {
     this.#drop([...this.#controllers.keys()]);
   }
 
-  /** A new leader starts without memory: it observes the table and the host. */
+  /** A new leader forgets what it knew when it led before. */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;
@@ -106,7 +106,7 @@ export class Supervisor {
     }
   }
 
-  /** Begins a sweep. One that fails is tried again a minute later. */
+  /** Starts a sweep in the background. If it fails, the next one is due as usual. */
   #sweep(now: number): void {
     const { db, hostId, log } = this.#deps;
     this.#sweptAt = now;

@@ -18,7 +18,7 @@ interface Reading extends ResourceUsage {
   at: number;
 }
 
-/** Measures the replicas of a host at intervals. What a replica used of the processor is known from its second reading on. */
+/** Measures the replicas of a host every `METRICS_SECONDS`. Processor usage is known from a replica's second reading on. */
 export class UsageSampler {
   readonly #deps: Deps;
   readonly #host: Pick<ReplicaHost, 'prepareUsage' | 'usage'>;
@@ -80,7 +80,7 @@ export class UsageSampler {
   }
 }
 
-/** What a replica used between two readings, in per cent of its plan; null if they are of the same moment. */
+/** The usage of a replica between two readings, in per cent of its plan; null if no time has passed or its counter began anew. */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;
   if (seconds <= 0 || now.cpuSeconds < before.cpuSeconds) return null;

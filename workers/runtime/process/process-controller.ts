@@ -5,7 +5,6 @@ import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { ReleaseError } from '../../failures/explained.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
-import { recordAttemptEnd } from '../../replicas/attempt-store.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { abandonStart, recordProcess, releaseReplica } from '../../replicas/start-store.js';
 import { recordExit, recordStopped } from '../../replicas/store.js';
@@ -145,7 +144,7 @@ export class ProcessController implements ReplicaController {
     } catch (error) {
       if (!isExplained(error)) throw error;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
-      await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`, new Date());
+      await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);
     }
   }
 
@@ -206,14 +205,14 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Ends a server that does not answer, and it starts again: there is never a second one beside it. */
+  /** Ends a server that does not answer. It starts again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // It may not react to TERM and be killed: what it has not written to its files is in its write-ahead log.
+    // It may not react to TERM and be killed. Servers recover from their own journals.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);
-    await recordExit(db, row, `gave no answer for ${config.healthReplaceSeconds} s and was ended`, new Date());
+    await recordExit(db, row, `gave no answer for ${config.healthReplaceSeconds} s and was ended`);
     this.#wake();
   }
 
@@ -234,7 +233,7 @@ export class ProcessController implements ReplicaController {
           await releaseReplica(db, row);
           break;
         case 'recordExit':
-          await recordExit(db, row, detail, new Date(), action.delayMs);
+          await recordExit(db, row, detail, { delayMs: action.delayMs });
           break;
       }
     }
@@ -247,9 +246,7 @@ export class ProcessController implements ReplicaController {
     const spec = await this.#release.readable(row.deployment_id);
     const memoryMb = spec === null ? 0 : limitsOf(spec.kind, spec.configuration.plan).memoryMb;
     const { detail, exitCode } = await this.#files.howItEnded(memoryMb);
-    const told = spec === null ? 'ended' : detail;
-    if (row.run_id === null) return recordExit(this.#deps.db, row, told, new Date());
-    await recordAttemptEnd(this.#deps.db, row, { detail: told, exitCode });
+    await recordExit(this.#deps.db, row, spec === null ? 'ended' : detail, { exitCode });
   }
 
   async #stop(row: ReplicaRow): Promise<void> {

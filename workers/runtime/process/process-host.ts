@@ -135,7 +135,7 @@ class ProcessHost implements ReplicaHost {
           await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
           // A replica that was never ready would otherwise count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
-          else await recordExit(db, row, 'ended with the platform', new Date());
+          else await recordExit(db, row, 'ended with the platform');
         }),
     );
   }

@@ -2,7 +2,7 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { recordPort } from '../../replicas/start-store.js';
-import { HealthWatch } from '../health-watch.js';
+import { ReadinessProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import type { PortDeps } from './claim-port.js';
 import { PortFinder } from './port-finder.js';
@@ -25,23 +25,23 @@ async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<
 /** Checks the health of one replica that runs as a process, and finds the port on which it listens. */
 export class ReplicaHealth {
   readonly #deps: PortDeps;
-  readonly #watch: HealthWatch;
+  readonly #probe: ReadinessProbe;
   readonly #ports: PortFinder;
 
   constructor(deps: PortDeps) {
     this.#deps = deps;
-    this.#watch = new HealthWatch(deps, { probe: deps.data?.health });
+    this.#probe = new ReadinessProbe(deps, { probe: deps.data?.health });
     this.#ports = new PortFinder(deps.sandbox);
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
   get nextCheckAt(): number {
-    return this.#watch.nextCheckAt;
+    return this.#probe.nextCheckAt;
   }
 
   /** Forgets earlier checks, because a new attempt to run the replica begins. */
   begin(): void {
-    this.#watch.begin();
+    this.#probe.begin();
     this.#ports.begin();
   }
 
@@ -53,17 +53,15 @@ export class ReplicaHealth {
   }
 
   async #checkServer(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
-    const { config, data } = this.#deps;
-    await this.#watch.check(row, spec, async () => true);
-    const silentMs = data?.health.silentMs(row.id) ?? 0;
-    return row.ready_at !== null && silentMs >= config.healthReplaceSeconds * 1000 ? 'silent' : 'none';
+    await this.#probe.check(row, spec, async () => true);
+    return this.#probe.isServerSilent(row) ? 'silent' : 'none';
   }
 
   async #checkOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     const { db, sandbox, firewall } = this.#deps;
     let lost = false;
     let elsewhere: number | null = null;
-    await this.#watch.check(row, spec, async (port) => {
+    await this.#probe.check(row, spec, async (port) => {
       const holder = await sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
       lost = holder === 'stranger';
       if (holder === 'nobody' && row.state === 'starting') elsewhere = await this.#ports.findOnHost(row, spec);
@@ -76,7 +74,7 @@ export class ReplicaHealth {
 
   /** In a network of its own the replica's port is free, but the application may have chosen another one. */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
-    if (Date.now() < this.#watch.nextCheckAt) return 'none';
+    if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
     // A port that opens after this search becomes reachable with the next one.
@@ -89,7 +87,7 @@ export class ReplicaHealth {
     }
     const own = (await network?.portBehind(row.address, port)) ?? port;
     const isLed = network?.level === 'rootless';
-    await this.#watch.check(
+    await this.#probe.check(
       { ...row, port },
       spec,
       async () => !isLed || (isFound && (await listensInside(row, own))),

@@ -1,6 +1,6 @@
 import type { ContainerTaskSpec, Service } from 'dockerode';
 import type { ReplicaRow } from '../../replicas/rows.js';
-import type { TaskPlace } from '../../replicas/swarm-tasks.js';
+import type { TaskPlace } from '../../replicas/swarm-task-store.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { containerPort } from './service-spec.js';
 import {

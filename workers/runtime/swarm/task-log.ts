@@ -5,7 +5,7 @@ import type { LogLevel } from '../../../shared/logs/model.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
 import type { Masker } from '../../masking/mask.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
-import { advanceTaskLog } from '../../replicas/swarm-tasks.js';
+import { advanceTaskLog } from '../../replicas/swarm-task-store.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
 import { OutputStore } from '../output-store.js';

@@ -12,7 +12,7 @@ import {
   type ReplacementAction,
   replacementDelayMs,
   replacementMessage,
-} from './health-replacement.js';
+} from './plan-replacements.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
@@ -20,7 +20,7 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 /** Added to the grace period of a replica that is restarted in its place, in milliseconds. */
 const STOP_SLACK_MS = 1_000;
 
-/** Applies what `planReplacements` decides for the replicas of a host. The service's log says what was done and why. */
+/** Applies what `planReplacements` decides for the replicas of a host. The service's log explains each action. */
 export class Replacer {
   readonly #deps: Deps;
   readonly #hasRoom: (row: ReplicaRow) => Promise<boolean>;
@@ -31,7 +31,7 @@ export class Replacer {
   }
 
   async pass(all: readonly ReplicaRow[]): Promise<void> {
-    // A volume has one server, which is never replaced by a second one beside it: its controller ends a server that hangs.
+    // A volume never has a second server. Its controller restarts a server that hangs.
     const rows = all.filter((row) => row.volume_id === null);
     const { releaseTimeoutSeconds } = this.#deps.config;
     const now = Date.now();
@@ -48,7 +48,7 @@ export class Replacer {
     }
   }
 
-  /** Ids of the replicas that are due for a replacement and beside which there is no room for another one. */
+  /** Ids of the replicas that are due for a replacement and have no room for another one beside them. */
   async #cramped(rows: readonly ReplicaRow[], now: number): Promise<Set<string>> {
     const cramped = new Set<string>();
     for (const row of rows) {
@@ -58,7 +58,7 @@ export class Replacer {
     return cramped;
   }
 
-  /** True if a second replica fits beside this one. False also if that cannot be found out, for instance if its release cannot be read. */
+  /** True if a second replica fits beside this one. False also if that is not known, for instance if its release cannot be read. */
   async #fits(row: ReplicaRow): Promise<boolean> {
     try {
       return await this.#hasRoom(row);
