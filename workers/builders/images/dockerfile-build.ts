@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { imageProblem, parseImage } from '../../../shared/images/reference.js';
 import { BuildError } from '../../failures/explained.js';
@@ -14,8 +14,8 @@ import { below, textInside } from '../project-files.js';
 import { readFiles } from '../reader/read-files.js';
 import { accountsOf } from '../requested-image.js';
 import { explainBuildah } from './explain-buildah.js';
-import { withoutHereDocuments } from './here-documents.js';
-import { type ImageTask, pull, runImageTools, storeImage } from './image-builder.js';
+import { HERE_CONTEXT, type PlainDockerfile, withoutHereDocuments } from './here-documents.js';
+import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
 
 /** Arguments: the folder of inputs, the storage that stays for the next build. */
 const PREPARE = `
@@ -45,7 +45,7 @@ cp /tmp/image-id "$storage/image-id"
 /** Unpacks the image that was built last. */
 const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
-umoci unpack --image layout:image bundle
+${UNPACK_LAYOUT}
 `;
 /** Where the commands of a build see the folder of inputs. */
 const INPUTS = `${TOOLS_PATH}/inputs`;
@@ -69,11 +69,8 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   const text = content.files[dockerfile] ?? '';
   const inputs = join(folder.path, 'inputs');
   const storage = await openImageCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
-  await writeInputs(inputs, {
-    text: withoutHereDocuments(text),
-    ignore: place.ignore ?? [],
-    secrets: request.environment,
-  });
+  const plain = withoutHereDocuments(text);
+  await writeInputs(inputs, { plain, ignore: place.ignore ?? [], secrets: request.environment });
   await copyBases(task, inputs, text, buildArgs);
   const commands = { writable: [storage], tools: [inputs] };
   await limit.within('the build', async () => {
@@ -82,6 +79,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
     const flags = [
       ...Object.keys(buildArgs).flatMap((name) => ['--build-arg', name]),
       ...Object.keys(request.environment).flatMap((name) => ['--secret', `id=${name},src=${INPUTS}/secrets/${name}`]),
+      ...(Object.keys(plain.files).length === 0 ? [] : ['--build-context', `${HERE_CONTEXT}=${INPUTS}/here`]),
       ...(request.clearCache ? ['--no-cache'] : []),
     ];
     await runImageTools(task, folder.app, shellCommand('build', storage, ...flags, inside), {
@@ -111,19 +109,24 @@ function shellCommand(program: string, storage: string, ...words: string[]): str
 
 async function writeInputs(
   inputs: string,
-  { text, ignore, secrets }: { text: string; ignore: string[]; secrets: Record<string, string> },
+  { plain, ignore, secrets }: { plain: PlainDockerfile; ignore: string[]; secrets: Record<string, string> },
 ): Promise<void> {
   await mkdir(join(inputs, 'secrets'), { recursive: true, mode: 0o755 });
   const files = {
     build: BUILD,
     unpack: UNPACK,
-    Dockerfile: text,
+    Dockerfile: plain.text,
     ignore: ignore.join('\n'),
     'registries.conf': REGISTRIES,
     'policy.json': POLICY,
   };
   for (const [name, content] of Object.entries(files))
     await writeFile(join(inputs, name), `${content}\n`, { mode: 0o644 });
+  for (const [name, content] of Object.entries(plain.files)) {
+    const path = join(inputs, 'here', name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await writeFile(path, content, { mode: 0o644 });
+  }
   for (const [name, value] of Object.entries(secrets)) {
     const path = join(inputs, 'secrets', name);
     await writeFile(path, value, { mode: 0o400 });

@@ -1,6 +1,7 @@
-import { chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chown, lstat, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join, normalize } from 'node:path';
 import type { Config } from '../../../shared/core/config.js';
+import { unlessAbsent } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { parseImage } from '../../../shared/images/reference.js';
@@ -25,6 +26,11 @@ import type { RegistryClient } from './registry-client.js';
 /** The file beside an unpacked image with the image's configuration and its size in MB. */
 const IMAGE_FILE = 'image.json';
 const GRACE_MS = 2000;
+const MAX_VOLUMES = 100;
+/** Unpacks `layout`. `umoci unpack` would also read each file again, for a list of digests that is not needed here. */
+export const UNPACK_LAYOUT = `mkdir bundle
+umoci raw unpack --image layout:image bundle/rootfs
+umoci raw runtime-config --image layout:image --rootfs bundle/rootfs bundle/config.json`;
 
 export interface ImageBuilderOptions {
   config: Pick<Config, 'dataDir' | 'buildEnvironment'>;
@@ -56,7 +62,7 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   await limit.within('pulling the image', () => pull(task, pinned, layout, accounts.get(image.registry)));
   const unpack = async (directory: string) => {
     await rename(layout, join(directory, 'layout'));
-    await runImageTools(task, directory, 'umoci unpack --image layout:image bundle', { what: 'unpacking the image' });
+    await runImageTools(task, directory, `set -e\n${UNPACK_LAYOUT}`, { what: 'unpacking the image' });
   };
   return limit.within('storing the image', async () => {
     return storeImage(task, { digest: await digestOf(layout), runtime: 'image', unpack });
@@ -135,11 +141,28 @@ export async function storeImage(task: ImageTask, { digest, runtime, unpack }: U
   await mkdir(directory, { mode: 0o700 });
   await unpack(directory);
   const bundle = join(directory, 'bundle');
+  const image = await configOf(join(directory, 'layout'));
+  await makeVolumes(join(bundle, 'rootfs'), Object.keys(image.config?.Volumes ?? {}));
   const sizeMb = await usedMb(join(bundle, 'rootfs'));
-  await writeFile(join(bundle, IMAGE_FILE), JSON.stringify({ ...(await configOf(join(directory, 'layout'))), sizeMb }));
+  await writeFile(join(bundle, IMAGE_FILE), JSON.stringify({ ...image, sizeMb }));
   const built = await describe(task, bundle, { digest, runtime });
   await options.images.putBundle(bundle, digest);
   return built;
+}
+
+/** Makes the folders that VOLUME names, as a container engine does. A path with a link in it stays as the image has it. */
+async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
+  for (const volume of volumes.slice(0, MAX_VOLUMES)) {
+    let path = rootfs;
+    for (const name of normalize(`/${volume}`).split('/').filter(Boolean)) {
+      path = join(path, name);
+      const found = await unlessAbsent(lstat(path));
+      if (found === null) {
+        await mkdir(path, { mode: 0o755 });
+        await chown(path, firstImageUser(), firstImageUser());
+      } else if (!found.isDirectory()) break;
+    }
+  }
 }
 
 /** `bundle` has what umoci writes and, in `IMAGE_FILE`, the image's configuration and size. */

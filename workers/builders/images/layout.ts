@@ -35,6 +35,7 @@ export interface ImageConfig {
     Cmd?: string[] | null;
     StopSignal?: string;
     ExposedPorts?: Record<string, unknown> | null;
+    Volumes?: Record<string, unknown> | null;
   };
 }
 
