@@ -1,11 +1,7 @@
 import type { Db } from '../../shared/core/database/client.js';
-import { ABANDONED, type Attempt, type ReplicaRow } from './rows.js';
+import { ABANDONED, type Attempt, NO_PROCESS, type ReplicaRow } from './rows.js';
 
 const UNIQUE_VIOLATION = '23505';
-/** The address of replicas that share the network of their host. */
-export const LOOPBACK = '127.0.0.1';
-/** The columns of a replica of which nothing runs. */
-export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
 
 /**
  * Claims a replica that waits to be started, with the port it will listen on. `taken`: another replica has the port;

@@ -2,8 +2,7 @@ import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/co
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
-import type { Attempt, ReplicaRow } from './rows.js';
-import { LOOPBACK, NO_PROCESS } from './start-store.js';
+import { type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from './rows.js';
 
 /** A replica that has run this long starts its back-off anew, in milliseconds. */
 const STABLE_MS = 600_000;

@@ -147,25 +147,12 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
 }
 
-/** The attempt of a run: its service has one task, which Swarm does not restart. */
-function watchAttempt({ row, view, spec }: Observed): SwarmAction[] {
-  if (spec === null) return [{ type: 'failUnreadable' }];
-  const service = view.serviceOf(row.id);
-  const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
-  if (!task) return [{ type: 'recordEnd', detail: REMOVED }];
-  if (hasEnded(task)) {
-    return isTakenAway(task, view)
-      ? [{ type: 'recordEnd', detail: taskLoss(view, task) }]
-      : [{ type: 'recordTaskEnd', task }];
-  }
-  return view.isLost(task) ? [{ type: 'recordLoss', detail: taskLoss(view, task) }] : [{ type: 'followOutput' }];
-}
-
+/** Watches a replica's task. The attempt of a run has one task, which Swarm does not restart, and no health. */
 function watch(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
-  if (row.run_id !== null) return watchAttempt(seen);
   if (spec === null) return [{ type: 'failUnreadable' }];
-  const isComingUp = row.ready_at === null;
+  const isAttempt = row.run_id !== null;
+  const isComingUp = !isAttempt && row.ready_at === null;
   const service = view.serviceOf(row.id);
   const removed: SwarmAction = { type: 'recordEnd', detail: REMOVED };
   if (!service) return [isComingUp ? { type: 'createService' } : removed];
@@ -175,20 +162,21 @@ function watch(seen: Observed): SwarmAction[] {
   // If the swarm takes a task from a release that is coming up, it starts another one; the release has not failed.
   if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
   if (hasEnded(task)) {
-    if (!takenAway) return [{ type: 'recordTaskEnd', task }];
-    return [{ type: 'recordEnd', detail: taskLoss(view, task) }];
+    return [takenAway ? { type: 'recordEnd', detail: taskLoss(view, task) } : { type: 'recordTaskEnd', task }];
   }
   if (view.isLost(task)) {
     const waits =
       row.volume_id === null ? '' : ', and has its volume: it waits for that node, and no other one starts it';
     return [{ type: 'recordLoss', detail: taskLoss(view, task) + waits }];
   }
+  const follow: SwarmAction = { type: 'followOutput' };
+  if (isAttempt) return [follow];
   if (task.DesiredState !== 'running') {
     // The swarm is about to end the task, for instance because its node is drained: it gets no more requests.
-    return [{ type: 'followOutput' }, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
+    return [follow, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
   }
   return [
-    { type: 'followOutput' },
+    follow,
     ...(freedPlacement(service) ? [{ type: 'freePlacement', serviceId: service.ID } as const] : []),
     { type: 'checkHealth', taskId: task.ID },
   ];
