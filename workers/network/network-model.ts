@@ -132,20 +132,16 @@ export function chooseBlock(token: string, inUse: readonly string[]): string | n
   return null;
 }
 
-/** True if two IPv4 ranges have an address in common. A default route has nothing in common with any. */
+/** True if two IPv4 ranges have an address in common. A default route overlaps none. */
 export function overlaps(a: string, b: string): boolean {
   const [first, second] = [rangeOf(a), rangeOf(b)];
-  if (first === null || second === null) return false;
-  return first[0] <= second[1] && second[0] <= first[1];
+  return first !== null && second !== null && (first[0].match(second) || second[0].match(first));
 }
 
-function rangeOf(text: string): [first: number, last: number] | null {
+function rangeOf(text: string): [address: ipaddr.IPv4, bits: number] | null {
   const [address = '', bits = '32'] = text.split('/');
-  const length = Number(bits);
-  if (!ipaddr.IPv4.isValidFourPartDecimal(address) || !(length > 0 && length <= 32)) return null;
-  const size = 2 ** (32 - length);
-  const first = Math.floor(numberOf(address) / size) * size;
-  return [first, first + size - 1];
+  if (!ipaddr.IPv4.isValidFourPartDecimal(address) || !(Number(bits) > 0 && Number(bits) <= 32)) return null;
+  return [ipaddr.IPv4.parse(address), Number(bits)];
 }
 
 function firstOf(block: string): number {
