@@ -22,27 +22,17 @@ export interface HangTarget {
 /**
  * Finds an application that hangs while its port accepts connections: the kernel accepts them for it. For services without
  * a `healthCheckPath`. Any answer counts, also an error or a closed connection. The requests run in the background, so that
- * nothing waits for an application that hangs.
+ * nothing waits for an application that hangs. Each attempt to run a replica has a detector of its own.
  */
 export class HangDetector {
   readonly #times: HangTimes;
   #silences = 0;
   #asking = false;
   #nextAt: number;
-  /** Increased by `begin`: a request to an earlier attempt says nothing about this one. */
-  #round = 0;
 
   constructor(times: HangTimes = TIMES) {
     this.#times = times;
     this.#nextAt = Date.now() + times.interval;
-  }
-
-  /** Forgets earlier requests, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#round += 1;
-    this.#silences = 0;
-    this.#asking = false;
-    this.#nextAt = Date.now() + this.#times.interval;
   }
 
   /** Returns '' unless the last requests got no answer, and then the reason. Starts the next request if it is due. */
@@ -55,10 +45,8 @@ export class HangDetector {
   }
 
   #ask(target: HangTarget): void {
-    const round = this.#round;
     this.#asking = true;
     void isSilent(target, this.#times.patience).then((silent) => {
-      if (round !== this.#round) return;
       this.#asking = false;
       this.#silences = silent ? this.#silences + 1 : 0;
       // While it is silent, the next check asks again.

@@ -28,7 +28,7 @@ export interface ProbeDeps {
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/** The readiness probe of one replica: runs a check when one is due, and records what `decideReadiness` decides. */
+/** The readiness probe of one attempt to run a replica: runs a check when one is due, and records what `decideReadiness` decides. */
 export class ReadinessProbe {
   readonly #db: Db;
   readonly #recorder: Pick<CheckRecorder, 'add'>;
@@ -37,7 +37,7 @@ export class ReadinessProbe {
   readonly #probe: ServerProbe | undefined;
   readonly #hangs = new HangDetector();
   #checks: boolean[] = [];
-  #startedAt = 0;
+  readonly #startedAt = Date.now();
   #nextCheckAt = 0;
   #recordedAt = 0;
 
@@ -56,14 +56,6 @@ export class ReadinessProbe {
   /** When the next check is due, in milliseconds since the epoch. */
   get nextCheckAt(): number {
     return this.#nextCheckAt;
-  }
-
-  /** Forgets earlier checks, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#checks = [];
-    this.#startedAt = Date.now();
-    this.#nextCheckAt = 0;
-    this.#hangs.begin();
   }
 
   /**

@@ -11,7 +11,7 @@ import { replicaChange } from './replica-change.js';
 import type { ReplicaHost } from './replica-host.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
-import { RunAttempts } from './run-attempts.js';
+import { runAttempt, stopRun } from './run-attempts.js';
 import type { CommandOptions, ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js';
 import { Supervisor } from './supervisor.js';
 import { UsageSampler } from './usage-sampler.js';
@@ -27,7 +27,6 @@ export class ReplicaRuntime implements RuntimeDriver {
   readonly name: string;
   readonly #deps: ReplicaRuntimeDeps;
   readonly #host: ReplicaHost;
-  readonly #attempts: RunAttempts;
   readonly #supervisor: Supervisor;
   readonly #sampler: UsageSampler;
 
@@ -35,7 +34,6 @@ export class ReplicaRuntime implements RuntimeDriver {
     this.name = host.name;
     this.#deps = deps;
     this.#host = host;
-    this.#attempts = new RunAttempts(deps);
     this.#supervisor = new Supervisor(deps, host);
     this.#sampler = new UsageSampler(deps, host, () => host.isMeasuredByAll || this.#supervisor.leading);
   }
@@ -112,11 +110,11 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
-    return this.#attempts.run(spec, attempt, signal);
+    return runAttempt(this.#deps, spec, attempt, signal);
   }
 
   stopRun(runId: string): Promise<void> {
-    return this.#attempts.stop(runId);
+    return stopRun(this.#deps, runId);
   }
 
   /**
@@ -202,7 +200,7 @@ export class ReplicaRuntime implements RuntimeDriver {
         const where = left.map((row) => `replica ${row.position} (${row.state}) on host ${row.host_id}`).join(', ');
         throw new ReleaseError(`not stopped in time: ${where}; a worker must run on that host`);
       }
-      await replicaChange(this.#deps.listener, POLL_MS, new AbortController().signal);
+      await replicaChange(this.#deps.listener, POLL_MS);
     }
   }
 

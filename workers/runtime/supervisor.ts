@@ -3,8 +3,8 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { Leadership } from '../core/leadership.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
-import { Replacer } from './apply-replacements.js';
-import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
+import { applyReplacements } from './apply-replacements.js';
+import { planPass, retryDelayMs } from './reconcile-plan.js';
 import type { ReplicaController, SupervisedHost } from './replica-host.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 
@@ -19,12 +19,10 @@ export class Supervisor {
   readonly #deps: Deps;
   readonly #host: SupervisedHost;
   readonly #leadership: Leadership;
-  readonly #replacer: Replacer;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Failures in a row of each replica whose last reconciliation failed, and when it is tried again. */
-  readonly #failures = new Map<string, number>();
-  readonly #retryAt = new Map<string, number>();
+  /** The replicas whose last reconciliation failed: the failures in a row, and when the next try is due. */
+  readonly #retries = new Map<string, { failures: number; at: number }>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
   #closed = false;
@@ -37,7 +35,6 @@ export class Supervisor {
   constructor(deps: Deps, host: SupervisedHost) {
     this.#deps = deps;
     this.#host = host;
-    this.#replacer = new Replacer(deps, async (row) => (await host.hasRoom?.(row)) ?? true);
     const name = `ranvier.host.${deps.hostId}`;
     this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#onLeadership());
   }
@@ -92,13 +89,21 @@ export class Supervisor {
   }
 
   async #pass(): Promise<void> {
-    const rows = await replicasOfHost(this.#deps.db, this.#deps.hostId);
+    const { db, hostId } = this.#deps;
+    const rows = await replicasOfHost(db, hostId);
     await this.#host.observe?.(rows);
+    await applyReplacements(this.#deps, rows, async (row) => (await this.#host.hasRoom?.(row)) ?? true);
     const now = Date.now();
-    const { sweep } = this.#plan(rows, now);
+    const observed = {
+      rows: rows.map((row) => row.id),
+      controlled: this.#controllers.keys(),
+      busy: new Set(this.#busy.keys()),
+      retries: this.#retries,
+      sweptAt: this.#sweptAt,
+      sweeping: this.#sweeping !== null,
+    };
+    const { sweep, drop, reconcile } = planPass(observed, now);
     if (sweep) this.#sweep(now);
-    await this.#replacer.pass(rows);
-    const { drop, reconcile } = this.#plan(rows, Date.now());
     this.#drop(drop);
     const chosen = new Set(reconcile);
     for (const row of rows) {
@@ -120,26 +125,11 @@ export class Supervisor {
       });
   }
 
-  #plan(rows: readonly ReplicaRow[], now: number): ReconcilePlan {
-    return planPass(
-      {
-        rows: rows.map((row) => row.id),
-        controlled: this.#controllers.keys(),
-        busy: new Set(this.#busy.keys()),
-        retryAt: this.#retryAt,
-        sweptAt: this.#sweptAt,
-        sweeping: this.#sweeping !== null,
-      },
-      now,
-    );
-  }
-
   #drop(ids: readonly string[]): void {
     for (const id of ids) {
       this.#controllers.get(id)?.close?.();
       this.#controllers.delete(id);
-      this.#failures.delete(id);
-      this.#retryAt.delete(id);
+      this.#retries.delete(id);
     }
   }
 
@@ -149,13 +139,11 @@ export class Supervisor {
     const work = controller
       .reconcile(row)
       .then(() => {
-        this.#failures.delete(row.id);
-        this.#retryAt.delete(row.id);
+        this.#retries.delete(row.id);
       })
       .catch((error: unknown) => {
-        const failures = (this.#failures.get(row.id) ?? 0) + 1;
-        this.#failures.set(row.id, failures);
-        this.#retryAt.set(row.id, Date.now() + retryDelayMs(failures));
+        const failures = (this.#retries.get(row.id)?.failures ?? 0) + 1;
+        this.#retries.set(row.id, { failures, at: Date.now() + retryDelayMs(failures) });
         this.#deps.log.warn({ replica: row.id, err: error }, `a replica was not reconciled: ${errorMessage(error)}`);
       })
       .finally(() => {
@@ -166,7 +154,7 @@ export class Supervisor {
   }
 
   #dueAt(id: string, controller: ReplicaController): number {
-    return this.#retryAt.get(id) ?? controller.nextCheckAt;
+    return this.#retries.get(id)?.at ?? controller.nextCheckAt;
   }
 
   #wake(): void {

@@ -139,9 +139,9 @@ export const REPLICAS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'health: checks of an earlier attempt count',
-    file: 'workers/runtime/readiness-probe.ts',
-    find: 'this.#checks = [];\n        this.#startedAt',
-    replace: 'this.#startedAt',
+    file: 'workers/runtime/process/process-controller.ts',
+    find: 'this.#health = new ReplicaHealth(this.#deps);\n    }\n}',
+    replace: '}\n}',
   },
   {
     name: 'health: an unhealthy replica keeps its requests',

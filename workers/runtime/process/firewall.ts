@@ -22,8 +22,8 @@ export class Firewall {
   #table = '';
   #users: readonly number[] = [];
   #usable: boolean | null = null;
+  /** The rules that are set: '' for none, null if that is not known. */
   #applied: string | null = null;
-  #retired = false;
   #work: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps) {
@@ -47,7 +47,7 @@ export class Firewall {
   /** Removes the rules if no replica of this host has a port. Never rejects. */
   async close(): Promise<void> {
     await this.#work;
-    if (this.#applied === null) return;
+    if (!this.#applied) return;
     try {
       const left = await hostPortsOf(this.#deps.db, this.#deps.hostId);
       if (left.length === 0) await nft(`delete table inet ${this.#table}\n`);
@@ -58,11 +58,8 @@ export class Firewall {
 
   async #apply(always: boolean): Promise<void> {
     const { db, hostId, config, sandbox } = this.#deps;
-    const taken = (await hostPortsOf(db, hostId)).map(({ port, user_number, open }) => ({
-      port,
-      uid: uidOf(user_number),
-      open,
-    }));
+    const rows = await hostPortsOf(db, hostId);
+    const taken = rows.map(({ port, user_number, open }) => ({ port, uid: uidOf(user_number), open }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
     // Replicas with networks of their own use no ports of the host, but older replicas may still run without one.
@@ -84,10 +81,9 @@ export class Firewall {
 
   /** Removes the rules, which nothing needs any more. Later calls do nothing. */
   async #retire(): Promise<void> {
-    if (this.#retired && this.#applied === null) return;
+    if (this.#applied === '') return;
     await removeTable(await this.#tableName());
-    this.#retired = true;
-    this.#applied = null;
+    this.#applied = '';
   }
 
   async #tableName(): Promise<string> {

@@ -19,7 +19,7 @@ const INSIDE_POLL_INTERVAL_MS = 100;
 /** Timeout for the start of a relay, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/** Finds the port on which an application listens, and makes it reachable if the application has a network of its own. */
+/** Finds the port on which one attempt of an application listens, and makes it reachable if it has a network of its own. */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
@@ -31,14 +31,6 @@ export class PortFinder {
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
-  }
-
-  /** Forgets what was found, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#elsewhereSince = null;
-    this.#lookedAt = 0;
-    this.#opened = '';
-    this.#found = null;
   }
 
   /** The port that takes the application's requests; null as long as it is not known. */

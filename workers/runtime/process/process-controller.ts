@@ -46,7 +46,8 @@ export class ProcessController implements ReplicaController {
   readonly #files: ReplicaFiles;
   readonly #wake: () => void;
   readonly #release: RetainedRelease;
-  readonly #health: ReplicaHealth;
+  /** That of the current attempt. */
+  #health: ReplicaHealth;
   readonly #output: ReplicaOutput;
   #attempt = -1;
   #portLosses = 0;
@@ -272,6 +273,6 @@ export class ProcessController implements ReplicaController {
 
   #beginAttempt(row: ReplicaRow): void {
     this.#attempt = row.restarts;
-    this.#health.begin();
+    this.#health = new ReplicaHealth(this.#deps);
   }
 }

@@ -22,7 +22,7 @@ async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<
   return sockets?.some((socket) => socket.port === port) ?? false;
 }
 
-/** Checks the health of one replica that runs as a process, and finds the port on which it listens. */
+/** Checks the health of one attempt to run a replica as a process, and finds the port on which it listens. */
 export class ReplicaHealth {
   readonly #deps: PortDeps;
   readonly #probe: ReadinessProbe;
@@ -37,12 +37,6 @@ export class ReplicaHealth {
   /** When the next check is due, in milliseconds since the epoch. */
   get nextCheckAt(): number {
     return this.#probe.nextCheckAt;
-  }
-
-  /** Forgets earlier checks, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#probe.begin();
-    this.#ports.begin();
   }
 
   /** Runs a check if one is due, and records its result. */

@@ -29,7 +29,8 @@ export class SwarmController implements ReplicaController {
   readonly #deps: SwarmRuntimeDeps;
   readonly #id: string;
   readonly #view: () => SwarmView;
-  readonly #health: ReadinessProbe;
+  /** That of the current task. */
+  #health: ReadinessProbe;
   readonly #release: RetainedRelease;
   readonly #logShare: HostAllowance;
   #log: TaskLog | null = null;
@@ -43,7 +44,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new ReadinessProbe(deps, { settledMs: SETTLED_MS, probe: deps.data.health });
+    this.#health = this.#newProbe();
   }
 
   get nextCheckAt(): number {
@@ -163,12 +164,16 @@ export class SwarmController implements ReplicaController {
   async #checkHealth(row: ReplicaRow, taskId: string): Promise<void> {
     if (this.#checkedTask !== taskId) {
       this.#checkedTask = taskId;
-      this.#health.begin();
+      this.#health = this.#newProbe();
     }
     const spec = await this.#release.read(row.deployment_id);
     await this.#health.check(row, spec, async () => true);
     this.#nextCheckAt = this.#health.nextCheckAt;
     if (isDataKind(spec.kind) && this.#health.isServerSilent(row)) await this.#endSilent(row);
+  }
+
+  #newProbe(): ReadinessProbe {
+    return new ReadinessProbe(this.#deps, { settledMs: SETTLED_MS, probe: this.#deps.data.health });
   }
 
   /** Ends a server that does not answer. It starts again. */
