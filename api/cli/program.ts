@@ -8,7 +8,7 @@ import { logs } from './commands/logs.js';
 import * as status from './commands/status.js';
 import { up } from './commands/up.js';
 import { addServiceCommands, type Parts } from './service-commands.js';
-import { parseDuration } from './text.js';
+import { parseDuration } from './terminal-text.js';
 
 const NOTES = `
 RNV_URL, RNV_KEY and RNV_SERVICE replace the address, the key and the service that are stored. Data goes to stdout, everything else to
@@ -18,7 +18,7 @@ stderr. Exit codes: 0 done, 1 unexpected, 2 usage, 3 not signed in, 4 forbidden,
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
 
-/** The commands of `rnv`. Their actions reject with CliError. */
+/** Returns the commands of `rnv`. Their actions reject with CliError. */
 export function createProgram(surroundings: Surroundings, version: string): Command {
   const program = new Command('rnv')
     .description('Deploys to a Ranvier installation')

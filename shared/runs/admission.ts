@@ -1,13 +1,13 @@
-import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/client.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of
- * the slots: a run may last for a day. Atomic under any number of callers. The job of each is due at once.
+ * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of the
+ * slots: a run may last for a day. Atomic under any number of callers. The job of each is due at once.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');
-  const rows = await rowsOf<{ id: string }>(
+  return rowCountOf(
     trx,
     `with active as (
        select workspace_id, count(*) as runs from runs
@@ -29,8 +29,6 @@ export async function admitRuns(trx: Transaction): Promise<number> {
      update runs
         set admitted_at = now(), dispatches = dispatches + 1, due_at = now(), updated_at = now()
        from allowed, slots
-      where runs.id = allowed.id and allowed.turn <= slots.total - slots.taken
-     returning runs.id`,
+      where runs.id = allowed.id and allowed.turn <= slots.total - slots.taken`,
   );
-  return rows.length;
 }

@@ -1,11 +1,11 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { requestCancel } from '../engine/requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow } from './model.js';
 
-/** SQL: what the next attempt of a run changes. It waits for its time and for admission. */
+/** Returns SQL: what the next attempt of a run changes. It waits for its time and for admission. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }
@@ -21,21 +21,16 @@ export function cancelOpenRuns(
   return requestCancel(trx, RUNS, { service_id: serviceId, id: runId });
 }
 
-/** How many runs of the service have not ended. */
-export async function countOpenRuns(db: Db, serviceId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
-    db,
-    'select count(*) as count from runs where service_id = ? and finished_at is null',
-    [serviceId],
-  );
-  return row?.count ?? 0;
+/** Returns how many runs of the service have not ended. */
+export function countOpenRuns(db: Db, serviceId: string): Promise<number> {
+  return countOf(db, 'select count(*) from runs where service_id = ? and finished_at is null', [serviceId]);
 }
 
 export async function findRun(db: Db, serviceId: string, id: string): Promise<RunRow | undefined> {
   return db<RunRow>('runs').where({ id, service_id: serviceId }).first();
 }
 
-/** A service's runs, newest first. */
+/** Returns a service's runs, newest first. */
 export async function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
   const query: Knex.QueryBuilder<RunRow> = db('runs').where({ service_id: serviceId }).select('*');
   return fetchPage(query, 'runs', page);
@@ -44,9 +39,9 @@ export async function listRuns(db: Db, serviceId: string, page: PageRequest): Pr
 const KEPT_DAYS = 30;
 const KEPT_RUNS = 1000;
 
-/** Retention: deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
-export async function deleteOldRuns(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
+/** Deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
+export function deleteOldRuns(db: Db): Promise<number> {
+  return rowCountOf(
     db,
     `with many as (
        select service_id from runs group by service_id having count(*) > ${KEPT_RUNS}
@@ -57,8 +52,6 @@ export async function deleteOldRuns(db: Db): Promise<number> {
      delete from runs
       where finished_at is not null
         and (finished_at < now() - interval '${KEPT_DAYS} days' or id in (select id from ranked where place > ${KEPT_RUNS}))
-        and not exists (select from replicas r where r.run_id = runs.id and r.state <> 'stopped')
-      returning id`,
+        and not exists (select from replicas r where r.run_id = runs.id and r.state <> 'stopped')`,
   );
-  return rows.length;
 }

@@ -96,6 +96,8 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
         `FROM ${ground.registry.address}/base:1`,
         'COPY --from=made /www /www',
         'COPY *.txt /www/',
+        'SHELL ["/bin/busybox", "sh", "-uc"]',
+        'RUN echo "shell $-" >/www/shell.txt',
         'COPY <<END /www/here.txt',
         'a here-document',
         'END',
@@ -121,6 +123,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect((await visit(service.url, platform.edgePort, '/a.txt')).body).to.equal('a file');
     expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
     expect(await ground.bodyOf(service.url, '/here.txt')).to.equal('a here-document\n');
+    expect(await ground.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
   });
 
   it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {

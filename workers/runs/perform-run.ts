@@ -81,9 +81,7 @@ function commandOf({ image }: ReleaseSpec): string {
   return shownCommand || startCommand || "the image's own command";
 }
 
-async function say(deps: JobDeps, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {
+function say({ logs }: JobDeps, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info'): Promise<void> {
   const { serviceId, deploymentId } = spec;
-  const channel = deps.logs.open({ serviceId, deploymentId, masker: maskerOf(spec) });
-  await channel.write('system', message, level);
-  await channel.close();
+  return logs.say({ serviceId, deploymentId, masker: maskerOf(spec) }, message, level);
 }

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from '../api-client.js';
+import type { LogBatch, Run, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, printable, seconds, shortId, table } from '../text.js';
-import type { LogBatch, Run, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { LogCursor } from '../log-cursor.js';
+import { ago, oneLine, printable, seconds, shortId, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -12,15 +13,17 @@ const REST_MS = 300;
 const QUIET_LOOKS = 3;
 
 /**
- * Runs a cron service now, prints what it prints, and waits for the end. Throws 20 if it failed or was skipped, 21 if it was cancelled,
- * 22 after the timeout.
+ * Runs a cron service now, prints what it prints, and waits for the end. Throws 20 if it failed or was skipped, 21 if it was
+ * cancelled, 22 after the timeout.
  */
 export async function run(cli: Cli, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
   const { terminal } = cli;
   const api = await cli.client();
   const service = await cli.service();
   const path = `/services/${service.id}/runs`;
-  const log = await RunLog.open(cli, api, service.id);
+  const lines = `/services/${service.id}/logs?source=runtime`;
+  const { cursor } = await api.get<LogBatch>(`${lines}&limit=1`);
+  const log = new LogCursor(api, lines, cursor);
   const { run: begun } = await api.write<{ run: Run }>('POST', path);
   terminal.say(`Running ${oneLine(service.name)}, run ${shortId(begun.id)}`);
   if (options.detach) return cli.json ? terminal.json({ run: begun }) : terminal.data(begun.id);
@@ -30,66 +33,36 @@ export async function run(cli: Cli, options: Omit<WaitOptions, 'verbose'>): Prom
 }
 
 /**
- * What a service prints from now on. The lines of a run are those of its service while it runs, so runs of one service at the same time
- * show each other's lines.
+ * Prints what a service has printed since, and returns how many lines these were. Data goes to stdout; with --json it is progress. The lines
+ * of a run are those of its service while it runs, so runs of one service at the same time show each other's lines.
  */
-class RunLog {
-  readonly #cli: Cli;
-  readonly #api: ApiClient;
-  readonly #path: string;
-  #cursor: number;
+function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
+  return log.read(({ message }) => {
+    if (json) terminal.say(printable(message));
+    else terminal.data(printable(message, { colours: terminal.colours }));
+  });
+}
 
-  private constructor(cli: Cli, api: ApiClient, path: string, cursor: number) {
-    this.#cli = cli;
-    this.#api = api;
-    this.#path = path;
-    this.#cursor = cursor;
-  }
-
-  static async open(cli: Cli, api: ApiClient, serviceId: string): Promise<RunLog> {
-    const path = `/services/${serviceId}/logs?source=runtime`;
-    const { cursor } = await api.get<LogBatch>(`${path}&limit=1`);
-    return new RunLog(cli, api, path, cursor);
-  }
-
-  /** Prints what came since. Data goes to stdout; with --json it is progress. Returns how many lines these were. */
-  async print(): Promise<number> {
-    const { terminal, json } = this.#cli;
-    let printed = 0;
-    for (let more = true; more; ) {
-      const batch = await this.#api.once<LogBatch>('GET', `${this.#path}&after=${this.#cursor}`);
-      for (const { message } of batch.items) {
-        if (json) terminal.say(printable(message));
-        else terminal.data(printable(message, { colours: terminal.colours }));
-      }
-      printed += batch.items.length;
-      this.#cursor = batch.cursor;
-      more = batch.hasMore;
+/** Prints the rest after the end. Workers store lines a little late, so it reads on until nothing comes. Ignores failed requests. */
+async function printRest(cli: Cli, log: LogCursor): Promise<void> {
+  try {
+    for (let quiet = 0; quiet < QUIET_LOOKS; ) {
+      await delay(REST_MS, undefined, { signal: cli.signal });
+      quiet = (await printNew(cli, log)) === 0 ? quiet + 1 : 0;
     }
-    return printed;
-  }
-
-  /** The worker stores lines a little after they were printed: reads on until nothing comes. Nothing depends on it. */
-  async rest(): Promise<void> {
-    try {
-      for (let quiet = 0; quiet < QUIET_LOOKS; ) {
-        await delay(REST_MS, undefined, { signal: this.#cli.signal });
-        quiet = (await this.print()) === 0 ? quiet + 1 : 0;
-      }
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-    }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
   }
 }
 
-async function wait(cli: Cli, api: ApiClient, log: RunLog, path: string, timeout: number): Promise<Run> {
+async function wait(cli: Cli, api: ApiClient, log: LogCursor, path: string, timeout: number): Promise<Run> {
   const late = () =>
     new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv logs`);
   return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { run } = await api.once<{ run: Run }>('GET', path);
-    await log.print();
+    await printNew(cli, log);
     if (run.finishedAt !== null) {
-      if (run.startedAt !== null) await log.rest();
+      if (run.startedAt !== null) await printRest(cli, log);
       return run;
     }
     const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
@@ -112,7 +85,7 @@ function report(cli: Cli, service: Service, run: Run): void {
   throw new CliError(EXIT.failed, `The run ${verb}${code}${why === '' ? '' : `: ${why}`}. ${all}`);
 }
 
-/** The newest runs of a cron service. */
+/** Lists the newest runs of a cron service. */
 export async function runs(cli: Cli): Promise<void> {
   const api = await cli.client();
   const { id } = await cli.service();
