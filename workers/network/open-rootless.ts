@@ -56,7 +56,7 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/** The network of older sandboxes, which stays until they end. Null if there is none, or if it cannot be seen to. */
+/** Opens the network of older sandboxes, which stays until they end. Null if there is none, or if this worker cannot manage it. */
 export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (process.platform !== 'linux' || isRoot() || level !== 'rootless') return null;
   try {
@@ -75,7 +75,7 @@ export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Pr
 }
 
 async function prepare({ config, log }: Deps, dataDir: string) {
-  // In its namespace the platform is root, and nothing but the uplink comes from outside.
+  // The platform is root in its namespace, and connections from outside come only through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);
@@ -101,7 +101,7 @@ async function prepare({ config, log }: Deps, dataDir: string) {
   return { network, uplink };
 }
 
-/** The first network for the uplink that hides no address that may be reached. */
+/** The first network for the uplink that contains no address which sandboxes may reach. */
 function freeUplink(wanted: readonly string[]): UplinkNetwork {
   const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
   if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');
