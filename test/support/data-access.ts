@@ -35,7 +35,6 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
       checks: { add: () => undefined },
     },
     {
-      name: 'process',
       pollMs: 1000,
       isMeasuredByAll: false,
       controller: () => ({ nextCheckAt: 0, reconcile: never }),

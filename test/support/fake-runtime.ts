@@ -21,7 +21,6 @@ export interface FakeScript {
 
 /** A runtime without processes: it writes the same rows and keeps the same promises, and tests script what happens. */
 export class FakeRuntime implements RuntimeDriver {
-  readonly name = 'fake';
   /** The calls in their order: `release <deploymentId>`, `command <deploymentId> <command>` and so on. */
   readonly calls: string[] = [];
   readonly #db: Db;

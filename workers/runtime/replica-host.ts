@@ -35,7 +35,6 @@ export interface SupervisedHost {
 
 /** The part of a runtime that differs between processes and Swarm. */
 export interface ReplicaHost extends SupervisedHost {
-  readonly name: 'process' | 'swarm';
   /** True if every worker measures replicas, each those of its own engine; otherwise only the leader does. */
   readonly isMeasuredByAll: boolean;
   /** Called before the replicas are measured. */

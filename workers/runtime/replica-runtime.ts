@@ -24,14 +24,12 @@ const VOLUME_WAIT_MS = 120_000;
  * here or in another worker, reconciles the two.
  */
 export class ReplicaRuntime implements RuntimeDriver {
-  readonly name: string;
   readonly #deps: ReplicaRuntimeDeps;
   readonly #host: ReplicaHost;
   readonly #supervisor: Supervisor;
   readonly #sampler: UsageSampler;
 
   constructor(deps: ReplicaRuntimeDeps, host: ReplicaHost) {
-    this.name = host.name;
     this.#deps = deps;
     this.#host = host;
     this.#supervisor = new Supervisor(deps, host);

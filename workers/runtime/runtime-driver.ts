@@ -42,7 +42,6 @@ export interface CommandOptions {
  * and continues what an earlier worker began.
  */
 export interface RuntimeDriver {
-  readonly name: string;
   /** Starts to reconcile this host's replicas, and adopts those that still run. */
   start(): Promise<void>;
   /**

@@ -37,7 +37,6 @@ export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
 
 /** Runs replicas as sandboxed processes of this host. Their folders are below DATA_DIR. */
 class ProcessHost implements ReplicaHost {
-  readonly name = 'process';
   readonly pollMs = 500;
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };

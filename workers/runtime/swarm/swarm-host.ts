@@ -27,7 +27,6 @@ const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
 /** Runs replicas as services of a swarm. The whole swarm is one host; any worker that reaches a manager can lead it. */
 export class SwarmHost implements ReplicaHost {
-  readonly name = 'swarm';
   readonly pollMs = 2_000;
   readonly isMeasuredByAll = true;
   readonly #deps: SwarmRuntimeDeps;
