@@ -92,7 +92,7 @@ export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers
   if (reachable.length > 0) return { reachable, loopback: null };
   const upstream = nameserversOf(upstreamConf).filter((address) => !isLoopback(address));
   if (upstream.length > 0) return { reachable: upstream, loopback: null };
-  // Without any line the C library asks 127.0.0.1.
+  // Without a nameserver line the C library asks 127.0.0.1.
   return { reachable: [], loopback: usual[0] ?? '127.0.0.1' };
 }
 

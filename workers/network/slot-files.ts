@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
-/** A free slot is found by chance; a block that is full to 99 % is found free after this many tries on average. */
+/** Slots are tried at random. In a block that is 99 % full, this many tries find a free one almost certainly. */
 const TRIES = 2000;
 /** Taking a slot takes milliseconds. A worker that has not finished after this time was killed, in milliseconds. */
 const UNFINISHED_MS = 60_000;

@@ -27,7 +27,7 @@ class Bucket {
     this.#left = { ...burst };
   }
 
-  /** What is left now. Negative if more was taken than there was. */
+  /** The amount that is left now; negative if more was taken than there was. */
   left(): Amount {
     const now = Date.now();
     const seconds = Math.max(0, now - this.#grantedAt) / 1000;

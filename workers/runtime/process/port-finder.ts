@@ -144,7 +144,7 @@ export class PortFinder {
   }
 }
 
-/** Resolves when these ports are listened on at the address, or after a while. */
+/** Waits until something listens on these ports of the address, for at most `RELAY_START_MS`. */
 async function listening(pid: number | null, address: string, ports: readonly number[]): Promise<void> {
   const deadline = Date.now() + RELAY_START_MS;
   while (pid !== null && Date.now() < deadline) {

@@ -46,7 +46,7 @@ export class ProcessController implements ReplicaController {
   readonly #files: ReplicaFiles;
   readonly #wake: () => void;
   readonly #release: RetainedRelease;
-  /** That of the current attempt. */
+  /** The checks of the current attempt. */
   #health: ReplicaHealth;
   readonly #output: ReplicaOutput;
   #attempt = -1;
@@ -258,7 +258,7 @@ export class ProcessController implements ReplicaController {
     const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {
       running = false;
     });
-    // If copying the output fails first, this promise is never awaited.
+    // If copying the output fails, nothing awaits this promise; its rejection must not end the worker.
     stopped.catch(() => undefined);
     while (running) {
       await Promise.race([stopped, sleep(FOLLOW_MS)]);

@@ -29,7 +29,7 @@ export class SwarmController implements ReplicaController {
   readonly #deps: SwarmRuntimeDeps;
   readonly #id: string;
   readonly #view: () => SwarmView;
-  /** That of the current task. */
+  /** The probe of the current task. */
   #health: ReadinessProbe;
   readonly #release: RetainedRelease;
   readonly #logShare: HostAllowance;
