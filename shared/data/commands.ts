@@ -71,7 +71,7 @@ const MISSING_IMAGE = {
 
 const MISSING = {
   postgres:
-    'No host of this installation can run PostgreSQL: it needs Linux or macOS, and a user that is not root for each service (docs/operations.md)',
+    'No host of this installation can run PostgreSQL: it needs Linux or macOS, and a user that is not root for each service (docs/how-to/databases.md)',
   redis:
     'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
 };

@@ -3,12 +3,19 @@ import { limitsOf } from '../../shared/services/catalog.js';
 import { isDataKind } from '../../shared/services/model.js';
 import { withAdvice } from '../failures/failure-advice.js';
 import type { ReplicaRow } from '../replicas/rows.js';
-import { exitMessage, LISTENS_NOWHERE, neverRan, startAdvice } from './failure-text.js';
+import {
+  ANSWERS_BADLY,
+  exitMessage,
+  LISTENS_ELSEWHERE,
+  LISTENS_NOWHERE,
+  neverRan,
+  startAdvice,
+} from './failure-text.js';
 import { checkHealth } from './health-check.js';
 import type { ReplicaHost } from './replica-host.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-type Host = Pick<ReplicaHost, 'lastOutput' | 'ownPort' | 'listeningPorts'>;
+type Host = Pick<ReplicaHost, 'lastOutput' | 'ownPort' | 'listeningPorts' | 'imageTrouble'>;
 
 /** Why a replica ended before it was ever ready, with its last output. */
 export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
@@ -40,13 +47,21 @@ export async function explainSilence(
   const path = spec.configuration.healthCheckPath;
   const health = await checkHealth({ address, port: reachedAt, path, host: `${spec.slug}.${edgeDomain}` });
   const port = host.ownPort === undefined ? spec.configuration.port : ((await host.ownPort(late)) ?? reachedAt);
-  if (health.healthy) return `replica ${position} answered on port ${port} only after ${seconds}`;
-  if (health.kind === 'bad-answer') return `${health.answer} (replica ${position}, ${within})`;
+  if (health.healthy) {
+    const trouble = (await host.imageTrouble?.(late, spec)) ?? '';
+    if (trouble !== '') return `${trouble} (replica ${position}, ${within})`;
+    return `replica ${position} answered on port ${port} only after ${seconds}`;
+  }
+  if (health.kind === 'bad-answer') {
+    return withAdvice(`${health.answer} (replica ${position}, ${within})`, ANSWERS_BADLY);
+  }
   const silence = `nothing answered on port ${port} (PORT) ${within}: ${health.answer}`;
   const ports = await host.listeningPorts?.(late);
   if (ports === undefined) return `${silence}; does the application listen on 0.0.0.0 and that port?`;
   if (ports.includes(port)) return silence;
-  if (ports.length > 0) return `${silence}; the process listens on port ${ports.join(', ')} instead`;
+  if (ports.length > 0) {
+    return withAdvice(`${silence}; the process listens on port ${ports.join(', ')} instead`, LISTENS_ELSEWHERE);
+  }
   const { memoryMb } = limitsOf(spec.kind, spec.configuration.plan);
   const advice = startAdvice('', await host.lastOutput(late, spec), memoryMb);
   return withAdvice(`${silence}; the process listens on no port`, advice ?? LISTENS_NOWHERE);

@@ -22,6 +22,12 @@ export interface ServerProbe {
   silentMs(replicaId: string): number;
 }
 
+/** Runs the HEALTHCHECK of a replica's image. */
+export interface ImageProbe {
+  /** Returns why the check does not pass; '' if it does, or if the image has none. */
+  trouble(row: ReplicaRow, spec: ReleaseSpec): string;
+}
+
 export interface ProbeDeps {
   db: Db;
   config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
@@ -35,22 +41,31 @@ export class ReadinessProbe {
   readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
   readonly #settledMs: number | undefined;
   readonly #probe: ServerProbe | undefined;
+  readonly #imageProbe: ImageProbe | undefined;
   readonly #hangs = new HangDetector();
   #checks: boolean[] = [];
   readonly #startedAt = Date.now();
   #nextCheckAt = 0;
   #recordedAt = 0;
 
-  /** `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks data services. */
+  /**
+   * `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks data services, `imageProbe`
+   * runs the HEALTHCHECK of images.
+   */
   constructor(
     { db, config, checks }: ProbeDeps,
-    { settledMs, probe }: { settledMs?: number | undefined; probe?: ServerProbe | undefined } = {},
+    {
+      settledMs,
+      probe,
+      imageProbe,
+    }: { settledMs?: number | undefined; probe?: ServerProbe | undefined; imageProbe?: ImageProbe } = {},
   ) {
     this.#db = db;
     this.#recorder = checks;
     this.#config = config;
     this.#settledMs = settledMs;
     this.#probe = probe;
+    this.#imageProbe = imageProbe;
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
@@ -77,7 +92,7 @@ export class ReadinessProbe {
     own = row.port,
   ): Promise<void> {
     if (Date.now() < this.#nextCheckAt) return;
-    const answer = await this.#trouble(row, spec, ownsPort, own);
+    const answer = (await this.#trouble(row, spec, ownsPort, own)) || (this.#imageProbe?.trouble(row, spec) ?? '');
     this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
     const { state, port } = row;
     const { verdict, nextCheckMs } = decideReadiness({

@@ -45,6 +45,8 @@ export interface ReplicaHost extends SupervisedHost {
   ownPort?(row: ReplicaRow): Promise<number | null>;
   /** The ports on which a replica's processes listen. Absent if the host cannot see them. */
   listeningPorts?(row: ReplicaRow): Promise<number[]>;
+  /** Why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if the host does not run it. */
+  imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
   /** A replica's last lines of output, masked; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /** See `RuntimeDriver.runCommand`. */

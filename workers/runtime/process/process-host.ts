@@ -16,6 +16,7 @@ import type { CommandOptions, ReleaseSpec, RuntimeDriver } from '../runtime-driv
 import type { MeasurableReplica } from '../usage-store.js';
 import { portsOf } from './choose-port.js';
 import { Firewall } from './firewall.js';
+import { checkImage } from './image-check.js';
 import { runReleaseCommand } from './process-command.js';
 import { ProcessController } from './process-controller.js';
 import { ReplicaFiles } from './replica-files.js';
@@ -104,6 +105,10 @@ class ProcessHost implements ReplicaHost {
     return sandbox.allNetworks?.owns(row.address)
       ? portsOf((await socketsOfNamespace(process.pid)) ?? [])
       : ((await sandbox.listeningPorts(sandboxIdOf(row), process)) ?? []);
+  }
+
+  imageTrouble(row: ReplicaRow, spec: ReleaseSpec): Promise<string> {
+    return checkImage(this.#deps.sandbox, row, spec);
   }
 
   async lastOutput({ id }: ReplicaRow, spec: ReleaseSpec): Promise<string[]> {

@@ -22,7 +22,8 @@ export function RunsPage() {
   const path = useServicePath();
   const service = useService();
   const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? (service.liveDeploymentId === null ? 'It has no live release yet: deploy it first' : null);
+  const refusal =
+    role ?? (service.liveDeploymentId === null ? 'The service has no live release yet: deploy it first' : null);
   const [limit, setLimit] = useState(FIRST_ROWS);
   const query = useGet(RUNS, { path, query: { limit } }, { working: ({ runs }) => runs.some(isOpen), keep: true });
   const start = useWrite(() => post(RUNS, { path }), { onDone: () => toast('A run is queued') });
@@ -34,8 +35,8 @@ export function RunsPage() {
   );
   return (
     <>
-      {start.error ? <ErrorNotice title="It was not queued" error={start.error} /> : null}
-      {cancel.error ? <ErrorNotice title="It was not cancelled" error={cancel.error} /> : null}
+      {start.error ? <ErrorNotice title="The run was not queued" error={start.error} /> : null}
+      {cancel.error ? <ErrorNotice title="The run was not cancelled" error={cancel.error} /> : null}
       <section className={u.card}>
         <div className={u.cardHead}>
           <h2>
@@ -46,7 +47,9 @@ export function RunsPage() {
         <Loaded query={query} skeleton={<Skeleton rows={4} height={52} />}>
           {({ runs }) =>
             runs.length === 0 ? (
-              <Empty title="No runs yet">Each tick of the schedule is one run of the live release.</Empty>
+              <Empty title="No runs yet">
+                The start command runs at each time of the schedule. Run it now to try it.
+              </Empty>
             ) : (
               <ul>
                 {runs.map((run) => (
@@ -80,7 +83,7 @@ export function RunsPage() {
 
 function titleOf({ trigger, attempt, exitCode }: Run): string {
   return [
-    trigger === 'manual' ? 'Started by hand' : 'On schedule',
+    trigger === 'manual' ? 'Manual run' : 'Scheduled',
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
     ...(exitCode === null || exitCode === 0 ? [] : [`exit code ${exitCode}`]),
   ].join(', ');
