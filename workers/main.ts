@@ -36,7 +36,7 @@ import { openNetwork } from './network/open-network.js';
 import { loadReleaseSpec } from './releases/release-spec.js';
 import { CheckRecorder } from './runtime/check-recorder.js';
 import { usersOf } from './runtime/process/firewall.js';
-import { createProcessRuntime } from './runtime/process/process-runtime.js';
+import { createProcessRuntime } from './runtime/process/process-host.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { DiskGuard } from './sandbox/disk-guard.js';
 import { GitSource } from './sources/git-source.js';

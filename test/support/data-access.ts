@@ -24,8 +24,25 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
   await listener.start();
   const never = () => Promise.reject(new Error('the workers of the platform do that'));
   const runtime = new ReplicaRuntime(
-    { db, listener, config, hostId },
-    { name: 'test', start: never, close: never, explainExit: never, explainSilence: never, runCommand: never },
+    {
+      db,
+      listener,
+      config,
+      log,
+      hostId,
+      loadRelease: never,
+      logs: { append: never },
+      checks: { add: () => undefined },
+    },
+    {
+      pollMs: 1000,
+      isMeasuredByAll: false,
+      controller: () => ({ nextCheckAt: 0, reconcile: never }),
+      sweep: never,
+      usage: never,
+      lastOutput: never,
+      runCommand: never,
+    },
   );
   const data = new DataServices({
     db,

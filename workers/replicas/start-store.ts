@@ -1,9 +1,7 @@
 import type { Db } from '../../shared/core/database/client.js';
-import { ABANDONED, type Attempt, type ReplicaRow } from './rows.js';
+import { ABANDONED, type Attempt, NO_PROCESS, type ReplicaRow } from './rows.js';
 
 const UNIQUE_VIOLATION = '23505';
-/** The address of replicas that share the network of their host. */
-export const LOOPBACK = '127.0.0.1';
 
 /**
  * Claims a replica that waits to be started, with the port it will listen on. `taken`: another replica has the port;
@@ -20,11 +18,9 @@ export async function claimReplica(
       .whereIn('state', ['pending', 'exited'])
       .update({
         state: 'starting',
-        address: LOOPBACK,
+        ...NO_PROCESS,
         port,
         given_port: port,
-        pid: null,
-        pid_started: null,
         task_id: null,
         log_since: null,
         next_start_at: null,
@@ -56,7 +52,7 @@ export async function recordProcess(
 }
 
 /**
- * Records the port on which a replica that starts was found to listen. False if it does not start any more, or if another
+ * Records the port on which a starting replica was found to listen. Returns false if it does not start any more, or if another
  * replica of the host has the port.
  */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
@@ -72,8 +68,8 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
 }
 
 /**
- * Takes an attempt whose process is not recorded from the worker that began it: that one cannot record it any more. False if it has
- * done so, or the attempt is over.
+ * Takes over an attempt whose process is not recorded, so that the worker that began it cannot record it any more. Returns false if
+ * that worker has recorded it, or if the attempt is over.
  */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')
@@ -83,20 +79,9 @@ export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>
   return taken === 1;
 }
 
-/**
- * Gives back a replica whose start was interrupted (its worker crashed, or the platform ended): it waits as a new
- * attempt.
- */
+/** Makes a replica whose start was interrupted (its worker crashed, or the platform ended) wait to be started as a new attempt. */
 export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
   await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting' })
-    .update({
-      state: 'pending',
-      restarts: row.restarts + 1,
-      pid: null,
-      pid_started: null,
-      address: LOOPBACK,
-      port: null,
-      updated_at: db.fn.now(),
-    });
+    .update({ state: 'pending', restarts: row.restarts + 1, ...NO_PROCESS, updated_at: db.fn.now() });
 }

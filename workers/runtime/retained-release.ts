@@ -4,7 +4,7 @@ import { ReleaseError } from '../failures/explained.js';
 import { Masker } from '../masking/mask.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** True for an error of the release itself, which no retry mends. Any other error is a fault of the platform and may pass. */
+/** True for an error of the release itself, which a retry does not fix. Any other error is a fault of the platform and may pass. */
 export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
 }
@@ -18,7 +18,7 @@ export class RetainedRelease {
     this.#load = load;
   }
 
-  /** Loads the release unless it is loaded. Throws `ReleaseError` or `SealError` if it cannot be read. */
+  /** Returns the release, loaded once. Throws `ReleaseError` or `SealError` if it cannot be read. */
   async read(deploymentId: string): Promise<ReleaseSpec> {
     this.#spec ??= await this.#load(deploymentId);
     return this.#spec;
@@ -30,7 +30,7 @@ export class RetainedRelease {
     return this.#spec;
   }
 
-  /** Null if the release cannot be read, for instance because its key is lost. Its replicas can still be stopped. */
+  /** Returns null if the release cannot be read, for instance because its key is lost. Its replicas can still be stopped. */
   async readable(deploymentId: string): Promise<ReleaseSpec | null> {
     try {
       return await this.read(deploymentId);
@@ -41,7 +41,7 @@ export class RetainedRelease {
   }
 }
 
-/** Masks the values of a service's own variables and its repository's password. The image's own environment is no secret. */
+/** Returns a masker of the service's own variables and its repository's password. The image's environment is not secret. */
 export function maskerOf(spec: ReleaseSpec): Masker {
   const own = Object.entries(spec.environment).filter(
     ([name, value]) => spec.image.manifest.environment[name] !== value,

@@ -102,7 +102,7 @@ async function startOldServer(
 
 /** Says which port was found, if the application listens on another one than PORT. */
 async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
-  for (const { port, givenPort } of await run.deps.runtime.inspect(deploymentId)) {
+  for (const { port, given_port: givenPort } of await run.deps.runtime.inspect(deploymentId)) {
     if (!port || !givenPort || port === givenPort) continue;
     await run.say(`The application listens on port ${port}, not on PORT (${givenPort}); requests go to port ${port}`);
     return;

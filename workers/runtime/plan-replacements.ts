@@ -1,9 +1,9 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** How often the wait can double: it does with each replacement in a row. */
+/** The wait doubles with each replacement in a row, at most this often. */
 const MAX_DOUBLINGS = 5;
 
-/** How long a replica may fail before it is replaced, in milliseconds. `replacements` counts those before, in a row. */
+/** The time after which a failing replica is replaced, in milliseconds. `replacements` counts the earlier ones in a row. */
 export function replacementDelayMs(firstMs: number, replacements: number): number {
   return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
 }
@@ -29,13 +29,13 @@ export type WatchedReplica = Pick<
   | 'replaces'
 >;
 
-/** One thing that the supervisor does about replicas that go on failing their health check. */
+/** One action of the supervisor about replicas that go on failing their health check. */
 export type ReplacementAction<T extends WatchedReplica = ReplicaRow> =
   /** Starts a new replica beside the failing one. */
   | { type: 'begin'; failing: T; allFail: boolean }
   /** Stops the failing replica and starts a new one in its place. */
   | { type: 'restartInPlace'; failing: T; allFail: boolean; why: 'no room' | 'did not help' }
-  /** The new replica is healthy: it takes the place, and the failing one stops. */
+  /** The new replica is healthy: it takes the place of the failing one, which stops. */
   | { type: 'finish'; failing: T; successor: T }
   /** The new replica did not become healthy: it stops, and the failing one stays until the next try. */
   | { type: 'abandon'; failing: T; successor: T }
@@ -45,7 +45,7 @@ export type ReplacementAction<T extends WatchedReplica = ReplicaRow> =
 export interface ReplacementOptions<T extends WatchedReplica> {
   /** Milliseconds since the epoch. */
   now: number;
-  /** The longest that a new replica may take to become healthy, in milliseconds. */
+  /** The time within which a new replica must become healthy, in milliseconds. */
   startMs: number;
   /** True if a second replica fits beside this one. */
   hasRoom: (replica: T) => boolean;
@@ -53,7 +53,7 @@ export interface ReplacementOptions<T extends WatchedReplica> {
 
 /**
  * Decides which failing replicas of a host are replaced now. The replicas of a release are replaced one after another, so
- * that a fault outside of them (a database that is away) never takes down those that would recover. Both runtimes use it.
+ * that an outside fault, such as a database that is away, never takes down all of them: they would recover by themselves.
  */
 export function planReplacements<T extends WatchedReplica>(
   rows: readonly T[],
@@ -75,7 +75,7 @@ function planRelease<T extends WatchedReplica>(
 ): ReplacementAction<T>[] {
   const successors = release.filter((row) => row.replaces !== null);
   if (successors.length > 0) return successors.flatMap((row) => planSuccessor(row, release, options));
-  // Two generations: a restart replaces all of them anyway.
+  // With two generations, a restart is under way, which replaces all replicas.
   if (release.some((row) => row.generation !== release[0]?.generation)) return [];
   if (release.some((row) => isComingUp(row, options))) return [];
   const [failing] = release
@@ -105,7 +105,7 @@ function planSuccessor<T extends WatchedReplica>(
   return hasFailed || isLate ? [{ type: 'abandon', failing, successor }] : [];
 }
 
-/** True for a replica that a restart in place has begun and that has not become healthy yet, within its time. */
+/** True for a replica that was restarted in its place and still has time to become healthy. */
 function isComingUp(
   row: WatchedReplica,
   { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>,
@@ -114,7 +114,7 @@ function isComingUp(
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
-/** True if the replica was healthy once and has failed for too long, or started again and never became healthy. */
+/** True if a replica that was healthy once has failed for too long, or has not become healthy after another start. */
 function isDue(row: WatchedReplica, { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;
@@ -125,7 +125,7 @@ function time(date: Date | null): number {
   return date?.getTime() ?? 0;
 }
 
-/** What the service's log says about an action; '' if it says nothing. `now` is in milliseconds since the epoch. */
+/** The line in the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
 export function replacementMessage<T extends WatchedReplica>(
   action: ReplacementAction<T>,
   now: number,

@@ -1,18 +1,18 @@
 import { connect } from 'node:net';
 
 /** Times in milliseconds. */
-export interface LivenessTimes {
-  /** From one request that was answered to the next request. */
+export interface HangTimes {
+  /** The wait after an answered request. */
   interval: number;
-  /** The longest wait for the first byte of an answer. */
+  /** Timeout of the first byte of an answer. */
   patience: number;
 }
 
-const TIMES: LivenessTimes = { interval: 30_000, patience: 10_000 };
-/** Requests in a row that get no answer before the application counts as hanging. One may have met a slow start, or a busy host. */
+const TIMES: HangTimes = { interval: 30_000, patience: 10_000 };
+/** Requests in a row without an answer after which the application counts as hanging. One may be due to a slow start or a busy host. */
 const SILENCES = 2;
 
-export interface LivenessTarget {
+export interface HangTarget {
   address: string;
   port: number;
   /** The Host header. */
@@ -22,31 +22,21 @@ export interface LivenessTarget {
 /**
  * Finds an application that hangs while its port accepts connections: the kernel accepts them for it. For services without
  * a `healthCheckPath`. Any answer counts, also an error or a closed connection. The requests run in the background, so that
- * nothing waits for an application that hangs.
+ * nothing waits for an application that hangs. Each attempt to run a replica has a detector of its own.
  */
-export class Liveness {
-  readonly #times: LivenessTimes;
+export class HangDetector {
+  readonly #times: HangTimes;
   #silences = 0;
   #asking = false;
   #nextAt: number;
-  /** Increased by `begin`: a request to an earlier attempt says nothing about this one. */
-  #round = 0;
 
-  constructor(times: LivenessTimes = TIMES) {
+  constructor(times: HangTimes = TIMES) {
     this.#times = times;
     this.#nextAt = Date.now() + times.interval;
   }
 
-  /** Forgets earlier requests, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#round += 1;
-    this.#silences = 0;
-    this.#asking = false;
-    this.#nextAt = Date.now() + this.#times.interval;
-  }
-
-  /** What is wrong, as the last requests showed it; '' if the application answered one of them. Starts the next request if it is due. */
-  observe(target: LivenessTarget): string {
+  /** Returns '' unless the last requests got no answer, and then the reason. Starts the next request if it is due. */
+  observe(target: HangTarget): string {
     if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
     const seconds = this.#times.patience / 1000;
     return this.#silences >= SILENCES
@@ -54,11 +44,9 @@ export class Liveness {
       : '';
   }
 
-  #ask(target: LivenessTarget): void {
-    const round = this.#round;
+  #ask(target: HangTarget): void {
     this.#asking = true;
     void isSilent(target, this.#times.patience).then((silent) => {
-      if (round !== this.#round) return;
       this.#asking = false;
       this.#silences = silent ? this.#silences + 1 : 0;
       // While it is silent, the next check asks again.
@@ -68,7 +56,7 @@ export class Liveness {
 }
 
 /** True if the port accepts a request and sends nothing back in time. Never rejects. */
-function isSilent({ address, port, host }: LivenessTarget, patience: number): Promise<boolean> {
+function isSilent({ address, port, host }: HangTarget, patience: number): Promise<boolean> {
   return new Promise((resolve) => {
     let accepted = false;
     const socket = connect({ host: address, port });
@@ -84,7 +72,7 @@ function isSilent({ address, port, host }: LivenessTarget, patience: number): Pr
     });
     socket.once('data', () => end(false));
     socket.once('end', () => end(false));
-    // A port that refuses is found by the health check itself.
+    // The health check itself notices a port that refuses connections.
     socket.once('error', () => end(false));
   });
 }

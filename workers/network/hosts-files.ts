@@ -2,11 +2,11 @@ import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'nod
 import { join } from 'node:path';
 import { hostsText, type Neighbour } from './network-model.js';
 
-/** A file of a scope without sandboxes is removed when it is this old, in milliseconds. */
+/** A file of a scope without sandboxes is removed when it is older than this, in milliseconds. */
 const YOUNG_MS = 10 * 60_000;
 
-/** The files that sandboxes have mounted over /etc/hosts: one for each scope, below DATA_DIR. */
-export class NeighbourFiles {
+/** The files that are mounted over /etc/hosts in sandboxes: one for each scope, below DATA_DIR. */
+export class HostsFiles {
   readonly #folder: string;
   readonly #published = new Map<string, string>();
   #hostFile = '';
@@ -20,7 +20,7 @@ export class NeighbourFiles {
     this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
   }
 
-  /** Writes the neighbours of each scope. Scopes that are not named have none. */
+  /** Writes the neighbours of each scope. Scopes that are not in the map have none. */
   async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>): Promise<void> {
     for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
       const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);
@@ -30,7 +30,7 @@ export class NeighbourFiles {
     }
   }
 
-  /** The file of a scope. It is made if there is none. */
+  /** Returns the path of a scope's file, which is made unless it exists. */
   async fileOf(scope: string): Promise<string> {
     const path = this.#path(scope);
     await writeFile(path, hostsText([], this.#hostFile), { flag: 'wx', mode: 0o644 }).catch(
@@ -42,7 +42,7 @@ export class NeighbourFiles {
     return path;
   }
 
-  /** A file is written before its sandbox takes a slot, so young ones stay. */
+  /** Removes the files of scopes that no sandbox uses. New files stay, because a file is made before its sandbox takes a slot. */
   async removeUnused(used: ReadonlySet<string>): Promise<void> {
     for (const scope of await readdir(this.#folder)) {
       const path = this.#path(scope);
@@ -57,7 +57,7 @@ export class NeighbourFiles {
   }
 }
 
-/** Changes a file in place, because sandboxes have it mounted. A reader never sees it empty. */
+/** Changes a file in place, because sandboxes have mounted it. A reader never sees it empty. */
 async function overwrite(path: string, text: string): Promise<void> {
   const file = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { expect } from 'chai';
-import { Liveness } from '../../../../workers/runtime/liveness.js';
+import { HangDetector } from '../../../../workers/runtime/hang-detector.js';
 import { eventually } from '../../../support/processes.js';
 
 describe('The liveness of an application without a health check path', () => {
@@ -24,7 +24,7 @@ describe('The liveness of an application without a health check path', () => {
       if (!hangs) response.end();
     });
     const where = await target(server);
-    const liveness = new Liveness({ interval: 1, patience: 100 });
+    const liveness = new HangDetector({ interval: 1, patience: 100 });
     await eventually('it is silent', () => liveness.observe(where) !== '');
     expect(liveness.observe(where)).to.equal('the port accepts connections, but a request got no answer within 0.1 s');
     hangs = false;
@@ -39,7 +39,7 @@ describe('The liveness of an application without a health check path', () => {
       if (asked > 1) response.end();
     });
     const where = await target(server);
-    const liveness = new Liveness({ interval: 1, patience: 100 });
+    const liveness = new HangDetector({ interval: 1, patience: 100 });
     await eventually('it was asked three times', () => {
       expect(liveness.observe(where)).to.equal('');
       return asked >= 3;
@@ -61,7 +61,7 @@ describe('The liveness of an application without a health check path', () => {
     for (const server of [broken, rude]) {
       asked = 0;
       const where = await target(server);
-      const liveness = new Liveness({ interval: 1, patience: 5_000 });
+      const liveness = new HangDetector({ interval: 1, patience: 5_000 });
       await eventually('it was asked three times', () => {
         expect(liveness.observe(where)).to.equal('');
         return asked >= 3;

@@ -5,54 +5,55 @@ import { isDataKind } from '../../shared/services/model.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../replicas/store.js';
 import type { CheckRecorder } from './check-recorder.js';
+import { CHECKS_KEPT, checkTime, decideReadiness, hasSettled } from './decide-readiness.js';
+import { HangDetector } from './hang-detector.js';
 import { checkHealth } from './health-check.js';
-import { replacementDelayMs } from './health-replacement.js';
-import { Liveness } from './liveness.js';
-import { CHECKS_KEPT, checkTime, decideReadiness, hasSettled } from './readiness.js';
+import { replacementDelayMs } from './plan-replacements.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** A failing check with another answer is recorded this often, in milliseconds. */
+/** Another answer of a failing check is recorded at most this often, in milliseconds. */
 const RECORD_MS = 1_000;
 
-/** Checks the server of a data service: '' if it accepts connections, otherwise why not. */
+/** Checks the servers of data services. */
 export interface ServerProbe {
+  /** Resolves to '' if the server accepts connections, and otherwise to the reason. */
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
+  /** The time since which the server has given no answer at all, in milliseconds. */
+  silentMs(replicaId: string): number;
 }
 
 /** Runs the HEALTHCHECK of a replica's image. */
 export interface ImageProbe {
-  /** Forgets earlier checks, because a new attempt to run the replica begins. */
-  begin(): void;
   /** Returns why the check does not pass; '' if it does, or if the image has none. */
   trouble(row: ReplicaRow, spec: ReleaseSpec): string;
 }
 
-export interface HealthWatchDeps {
+export interface ProbeDeps {
   db: Db;
   config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/** The readiness probe of one replica: runs a check when one is due and records what `decideReadiness` decides. */
-export class HealthWatch {
+/** The readiness probe of one attempt to run a replica: runs a check when one is due, and records what `decideReadiness` decides. */
+export class ReadinessProbe {
   readonly #db: Db;
   readonly #recorder: Pick<CheckRecorder, 'add'>;
   readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
   readonly #settledMs: number | undefined;
   readonly #probe: ServerProbe | undefined;
   readonly #imageProbe: ImageProbe | undefined;
-  readonly #liveness = new Liveness();
+  readonly #hangs = new HangDetector();
   #checks: boolean[] = [];
-  #startedAt = 0;
+  readonly #startedAt = Date.now();
   #nextCheckAt = 0;
   #recordedAt = 0;
 
   /**
-   * `settledMs` is how long a replica without a port must have run, if it is not the usual time. `probe` checks the servers of
-   * data services, `imageProbe` what an image's HEALTHCHECK says.
+   * `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks data services, `imageProbe`
+   * runs the HEALTHCHECK of images.
    */
   constructor(
-    { db, config, checks }: HealthWatchDeps,
+    { db, config, checks }: ProbeDeps,
     {
       settledMs,
       probe,
@@ -72,18 +73,17 @@ export class HealthWatch {
     return this.#nextCheckAt;
   }
 
-  /** Forgets earlier checks, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#checks = [];
-    this.#startedAt = Date.now();
-    this.#nextCheckAt = 0;
-    this.#liveness.begin();
-    this.#imageProbe?.begin();
+  /**
+   * True if the server of a data service has given no answer at all for so long that it must be restarted. There is never a second
+   * server beside it.
+   */
+  isServerSilent({ id, ready_at }: ReplicaRow): boolean {
+    return ready_at !== null && (this.#probe?.silentMs(id) ?? 0) >= this.#config.healthReplaceSeconds * 1000;
   }
 
   /**
    * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the check
-   * then fails without a request to it. `own` is the port as the application knows it.
+   * then fails without a request to it. `own` is the port on which the application listens.
    */
   async check(
     row: ReplicaRow,
@@ -142,6 +142,6 @@ export class HealthWatch {
     const health = await checkHealth({ address, port, path, host });
     if (!health.healthy) return health.answer;
     // Only the applications of web services are known to speak HTTP.
-    return path === '' && spec.kind === 'web' ? this.#liveness.observe({ address, port, host }) : '';
+    return path === '' && spec.kind === 'web' ? this.#hangs.observe({ address, port, host }) : '';
   }
 }

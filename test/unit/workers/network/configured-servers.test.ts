@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { packageSettings, placesIn, resolversOf, resolvText } from '../../../../workers/network/named-places.js';
+import { packageSettings, resolversOf, resolvText, serversIn } from '../../../../workers/network/configured-servers.js';
 
 describe('Servers that settings name', () => {
   it('are found in addresses of registries, lists and proxies, with the port of their scheme', () => {
     expect(
-      placesIn({
+      serversIn({
         npm_config_registry: 'https://registry.example.com/npm/',
         GOPROXY: 'http://10.0.0.7:3000,direct',
         http_proxy: 'http://user:secret@proxy.example.com:3128/',

@@ -7,7 +7,7 @@ import {
   replacementDelayMs,
   replacementMessage,
   type WatchedReplica,
-} from '../../../../workers/runtime/health-replacement.js';
+} from '../../../../workers/runtime/plan-replacements.js';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const ago = (seconds: number) => new Date(NOW - seconds * 1000);

@@ -7,7 +7,7 @@ import {
   decideReadiness,
   hasSettled,
   isHealthyStatus,
-} from '../../../../workers/runtime/readiness.js';
+} from '../../../../workers/runtime/decide-readiness.js';
 
 const PASS = true;
 const FAIL = false;

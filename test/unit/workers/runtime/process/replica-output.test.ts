@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { nextWaitMs } from '../../../../../workers/runtime/process/output-watch.js';
+import { nextWaitMs } from '../../../../../workers/runtime/process/replica-output.js';
 
 describe('The wait before output is copied', () => {
   it('is short after a pause and grows while output goes on', () => {

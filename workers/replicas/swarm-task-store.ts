@@ -1,6 +1,6 @@
 import type { Db, Transaction } from '../../shared/core/database/client.js';
-import { CHANNELS } from '../../shared/core/database/listener.js';
 import type { Attempt, ReplicaRow } from './rows.js';
+import { notifyHost } from './store.js';
 
 /** The address of a task's container; the port is null if it listens on none. */
 export interface TaskPlace {
@@ -29,7 +29,7 @@ export async function recordTask(db: Db, row: Attempt, { taskId, address, port }
         started_at: trx.fn.now(),
         updated_at: trx.fn.now(),
       });
-    if (updated === 1) await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, row.host_id]);
+    if (updated === 1) await notifyHost(trx, row.host_id);
     return updated === 1;
   });
 }
@@ -42,7 +42,7 @@ export async function recordHindrance(db: Db, row: ReplicaRow, detail: string): 
     .update({ exit_detail: detail, updated_at: db.fn.now() });
 }
 
-/** Moves the time up to which a task's output is in the log. False if another process has moved it. */
+/** Moves the time up to which a task's output is in the log. Returns false if another worker has moved it. */
 export async function advanceTaskLog(
   trx: Transaction,
   id: string,

@@ -9,17 +9,15 @@ import type { Endpoint } from './network-rules.js';
 const LOOKUP_MS = 5_000;
 const SCHEME_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080, 'socks:': 1080 };
 
-export interface NamedPlace {
+/** A server that a setting names. */
+export interface NamedServer {
   host: string;
   port: number;
 }
 
-/**
- * The servers that settings name, such as those of proxies and registries: every address with a scheme, and in variables of
- * proxies also `host:port`.
- */
-export function placesIn(settings: Readonly<Record<string, string>>): NamedPlace[] {
-  const found: NamedPlace[] = [];
+/** The servers that settings name, such as proxies and registries: every URL, and in variables of proxies also `host:port`. */
+export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
+  const found: NamedServer[] = [];
   for (const [name, value] of Object.entries(settings)) {
     const urls: string[] = value.match(/[a-z][a-z0-9+]*:\/\/[^\s,|"']+/gi) ?? [];
     if (urls.length === 0 && /proxy$/i.test(name) && !/^no_?proxy$/i.test(name) && /^[^\s/,]+:\d+$/.test(value)) {
@@ -47,7 +45,7 @@ export function packageSettings(text: string): Record<string, string> {
   return found;
 }
 
-/** The settings of package managers that hold for the whole host or for the platform's own user. */
+/** The settings of package managers for the whole host and for the platform's own user. */
 export async function hostPackageSettings(): Promise<Record<string, string>> {
   const ofNpm = OWN_PATH.split(':').map((folder) => join(dirname(folder), 'etc/npmrc'));
   const files = [...new Set(['/etc/npmrc', ...ofNpm, join(homedir(), '.npmrc'), '/etc/pip.conf'])];
@@ -57,10 +55,10 @@ export async function hostPackageSettings(): Promise<Record<string, string>> {
   );
 }
 
-/** The IPv4 addresses of these places. A name that is not found has none. */
-export async function resolvePlaces(places: readonly NamedPlace[]): Promise<Endpoint[]> {
+/** The IPv4 addresses of these servers. A name that does not resolve within `LOOKUP_MS` has none. */
+export async function resolveServers(servers: readonly NamedServer[]): Promise<Endpoint[]> {
   const found = await Promise.all(
-    places.map(async ({ host, port }) => (await addressesOf(host)).map((address) => ({ address, port }))),
+    servers.map(async ({ host, port }) => (await addressesOf(host)).map((address) => ({ address, port }))),
   );
   return found.flat();
 }
@@ -72,7 +70,7 @@ async function addressesOf(host: string): Promise<string[]> {
   return (await Promise.race([asked, late])).map(({ address }) => address);
 }
 
-/** True for an address on the loopback of a host. */
+/** True for a loopback address. */
 export function isLoopback(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback';
 }
@@ -94,7 +92,7 @@ export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers
   if (reachable.length > 0) return { reachable, loopback: null };
   const upstream = nameserversOf(upstreamConf).filter((address) => !isLoopback(address));
   if (upstream.length > 0) return { reachable: upstream, loopback: null };
-  // Without any line the C library asks 127.0.0.1.
+  // Without a nameserver line the C library asks 127.0.0.1.
   return { reachable: [], loopback: usual[0] ?? '127.0.0.1' };
 }
 

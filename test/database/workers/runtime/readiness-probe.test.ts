@@ -6,19 +6,19 @@ import { expect } from 'chai';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { claimReplica } from '../../../../workers/replicas/start-store.js';
-import { HealthWatch } from '../../../../workers/runtime/health-watch.js';
+import { ReadinessProbe } from '../../../../workers/runtime/readiness-probe.js';
 import type { ReleaseSpec } from '../../../../workers/runtime/runtime-driver.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { goLive, storeRelease } from '../../../workers/runtime/release-record.js';
 
-describe('The health watch of a replica', () => {
+describe('The readiness probe of a replica', () => {
   const database = useTestDatabase();
   let server: Server;
   let status: number;
   let asked: number;
   let spec: ReleaseSpec;
   let id: string;
-  let watch: HealthWatch;
+  let watch: ReadinessProbe;
   let now: number;
   let recorded: string[];
 
@@ -46,8 +46,7 @@ describe('The health watch of a replica', () => {
     mock.timers.enable({ apis: ['Date'], now });
     recorded = [];
     const checks = { add: (row: Pick<ReplicaRow, 'id'>) => void recorded.push(row.id) };
-    watch = new HealthWatch({ db, config: { edgeDomain: 'test', healthReplaceSeconds: 60 }, checks });
-    watch.begin();
+    watch = new ReadinessProbe({ db, config: { edgeDomain: 'test', healthReplaceSeconds: 60 }, checks });
   });
   afterEach(() => mock.timers.reset());
 
@@ -103,12 +102,5 @@ describe('The health watch of a replica', () => {
     await check(500);
     expect(recorded).to.deep.equal([id]);
     expect((await read()).health_answer).to.not.equal('');
-  });
-
-  it('forgets the checks of an earlier attempt', async () => {
-    await check();
-    watch.begin();
-    expect(await check()).to.equal('starting');
-    expect(await check()).to.equal('ready');
   });
 });

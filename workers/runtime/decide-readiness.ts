@@ -1,6 +1,6 @@
 import type { ReplicaState } from '../replicas/model.js';
 
-/** Time until the next check, in milliseconds, by how the replica does. */
+/** Time until the next check, in milliseconds, by the state of the replica. */
 const INTERVAL_MS = {
   /** No check of the new replica has succeeded yet: a share of the time since its start, within these bounds. */
   starting: { share: 1 / 6, least: 15, most: 250 },
@@ -17,7 +17,7 @@ const PASSES_TO_START = 2;
 const PASSES_TO_RECOVER = 1;
 /** Checks in a row that a ready replica must fail before it gets no more requests. */
 const FAILURES_TO_LEAVE = 2;
-/** As many results as a decision can depend on. */
+/** A decision depends on at most this many results. */
 export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
 
 export interface CheckedReplica {
@@ -53,7 +53,7 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
   return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
 }
 
-/** Checks of replicas that are ready begin at multiples of this time, in milliseconds, so that one pass begins those of many. */
+/** Checks of ready replicas start at multiples of this time, in milliseconds, so that one pass starts many of them. */
 const TOGETHER_MS = 500;
 
 /** When the next check is due, in milliseconds since the epoch: never later than after `nextCheckMs`. */
@@ -67,7 +67,7 @@ function startingInterval(upMs: number): number {
   return Math.min(most, Math.max(least, Math.round(upMs * share)));
 }
 
-/** The check of a replica that listens on no port. Times are milliseconds since the epoch. */
+/** True if a replica that listens on no port has run long enough to be ready. Times are milliseconds since the epoch. */
 export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_MS): boolean {
   return now - startedAt >= settledMs;
 }
