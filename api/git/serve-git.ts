@@ -31,6 +31,8 @@ const ENDPOINT: Omit<Endpoint, 'method'> = {
   access: 'key or session',
   operation: 'git',
   summary: 'git',
+  description: '',
+  errors: [],
   status: 200,
   query: NOTHING,
   body: null,

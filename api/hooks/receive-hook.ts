@@ -33,6 +33,8 @@ const ENDPOINT: Endpoint = {
   access: 'anyone',
   operation: 'hook.deliver',
   summary: 'Receive a delivery',
+  description: '',
+  errors: [],
   status: 200,
   query: NOTHING,
   body: null,

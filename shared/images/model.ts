@@ -40,6 +40,17 @@ export interface ImageProcess {
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
+  /** HEALTHCHECK; absent if it has none. */
+  healthCheck?: ImageHealthCheck;
+}
+
+/** The command that tells whether the process of an image works: it exits with 0 then. Times are in milliseconds. */
+export interface ImageHealthCheck {
+  args: string[];
+  intervalMs: number;
+  timeoutMs: number;
+  /** Checks in a row that must fail before the process counts as unhealthy. */
+  retries: number;
 }
 
 /** How many images a service keeps for rollback. */

@@ -20,7 +20,7 @@ export const DetectResponse = Strict({
       commitSha: Type.String(),
       framework: Nullable(Type.String()),
       runtime: Type.String(),
-      kind: oneOf(['web', 'static']),
+      kind: oneOf('DetectedKind', ['web', 'static']),
       packageManager: Nullable(Type.String()),
       versions: Type.Record(Type.String(), Type.String()),
       installCommand: Type.String(),

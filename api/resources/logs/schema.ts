@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/logs/model.js';
-import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const lineId = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
@@ -8,8 +8,8 @@ export const LogQuery = Strict({
   after: Type.Optional(lineId('Lines with a larger id, oldest first')),
   before: Type.Optional(lineId('The newest lines with a smaller id; not together with after')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Lines in the answer' })),
-  deploymentId: Type.Optional(Type.String({ ...Uuid, description: 'Lines of this deployment only' })),
-  source: Type.Optional(oneOf(LOG_SOURCES)),
+  deploymentId: Type.Optional(described(Uuid, 'Lines of this deployment only')),
+  source: Type.Optional(described(oneOf('LogSource', LOG_SOURCES), 'Lines of this source only')),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Lines that contain this text, in any case' })),
   hours: Type.Optional(
     Type.Integer({ description: 'How far back; clamped to at least one and at most the hours that the plan retains' }),
@@ -19,9 +19,9 @@ export const LogQuery = Strict({
 const LogLineSchema = Strict(
   {
     id: Type.Integer(),
-    level: oneOf(LOG_LEVELS),
+    level: oneOf('LogLevel', LOG_LEVELS),
     message: Type.String(),
-    source: oneOf(LOG_SOURCES),
+    source: oneOf('LogSource', LOG_SOURCES),
     timestamp: Timestamp,
   },
   'LogLine',

@@ -5,6 +5,7 @@ import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
 import { CancelResponse } from '../deployments/schema.js';
 import { lockService, readService } from '../services/find-service.js';
+import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueRun, requestRunCancel } from './commands.js';
 import { presentRun } from './present.js';
 import { RunListResponse, RunResponse } from './schema.js';
@@ -18,7 +19,8 @@ export const runRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'run.list',
-    summary: "List a cron service's runs, newest first",
+    summary: 'List runs',
+    description: 'The runs of a cron service, newest first.',
     query: PageQuery,
     response: RunListResponse,
     handler: async (request) => {
@@ -31,7 +33,9 @@ export const runRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'run.create',
-    summary: 'Queue a run of the live release now',
+    summary: 'Start a run',
+    description: 'Queues a run of the live release now.',
+    errors: LIVE_SERVICE_ERRORS,
     response: RunResponse,
     engine: true,
     handler: async (request) => {
@@ -46,6 +50,7 @@ export const runRoutes = [
     path: ONE,
     operation: 'run.read',
     summary: 'Read a run',
+    description: 'It has ended if finishedAt is not null.',
     response: RunResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -56,7 +61,9 @@ export const runRoutes = [
     method: 'POST',
     path: `${ONE}/cancel`,
     operation: 'run.cancel',
-    summary: 'Request the cancellation of a run; poll the run until it ends',
+    summary: 'Cancel a run',
+    description: 'Requests the cancellation: read the run until it has ended.',
+    errors: ['conflict'],
     response: CancelResponse,
     handler: async (request) => {
       const { id } = await lockService(request);

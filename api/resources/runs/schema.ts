@@ -5,8 +5,8 @@ import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http
 const RunSchema = Strict(
   {
     id: Uuid,
-    status: oneOf(RUN_STATUSES),
-    trigger: oneOf(RUN_TRIGGERS),
+    status: oneOf('RunStatus', RUN_STATUSES),
+    trigger: oneOf('RunTrigger', RUN_TRIGGERS),
     attempt: Type.Integer({ minimum: 1 }),
     scheduledAt: Timestamp,
     startedAt: Nullable(Timestamp),

@@ -8,6 +8,7 @@ import { checkHealth } from '../health-check.js';
 import { maskerOf } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { portsOf } from './choose-port.js';
+import { checkImage } from './image-check.js';
 import { ReplicaFiles } from './replica-files.js';
 import { type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
 
@@ -54,6 +55,8 @@ export async function explainProcessSilence(
   const target = { address: late.address, port: late.port, path, host: `${spec.slug}.${config.edgeDomain}` };
   const port = (await sandbox.allNetworks?.portBehind(late.address, late.port)) ?? late.port;
   const health = await checkHealth(target);
+  const trouble = health.healthy ? await checkImage(sandbox, late, spec) : '';
+  if (trouble !== '') return `${trouble} (replica ${late.position}, ${within})`;
   if (health.healthy) return `replica ${late.position} answered on port ${port} only after ${seconds}`;
   if (health.kind === 'bad-answer')
     return withAdvice(`${health.answer} (replica ${late.position}, ${within})`, ANSWERS_BADLY);
