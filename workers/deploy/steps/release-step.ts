@@ -44,7 +44,9 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   } else if (spec.image.manifest.type === 'process') {
     const { shownCommand, startCommand } = spec.image.manifest;
     const command = shownCommand || startCommand || "the image's own command";
-    await run.say(`Starts ${spec.configuration.replicas === 1 ? 'a replica' : `${spec.configuration.replicas} replicas`} with: ${command}`);
+    await run.say(
+      `Starts ${spec.configuration.replicas === 1 ? 'a replica' : `${spec.configuration.replicas} replicas`} with: ${command}`,
+    );
     await deps.runtime.release(spec, run.signal);
     await sayPort(run, spec);
   }
