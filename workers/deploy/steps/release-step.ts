@@ -40,11 +40,13 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   }
   if (spec.kind === 'cron') {
     const { schedule, timezone } = (await getService(deps.db, spec.serviceId))?.configuration ?? spec.configuration;
-    await run.say(`Nothing runs between the runs; the schedule is "${schedule}" (${timezone})`);
+    await run.say(`The release is ready; the next run starts on its schedule "${schedule}" (${timezone})`);
   } else if (spec.image.manifest.type === 'process') {
     const { shownCommand, startCommand } = spec.image.manifest;
     const command = shownCommand || startCommand || "the image's own command";
-    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
+    await run.say(
+      `Starts ${spec.configuration.replicas === 1 ? 'a replica' : `${spec.configuration.replicas} replicas`} with: ${command}`,
+    );
     await deps.runtime.release(spec, run.signal);
     await sayPort(run, spec);
   }

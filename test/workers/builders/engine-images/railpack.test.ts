@@ -112,7 +112,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
       files: { Procfile: 'web: true' },
       baseImages: { auto: '127.0.0.1:1/no' },
     });
-    expect(lines).to.include('Detected: as it is, started with "true" (startCommand changes this)');
+    expect(lines).to.include('Detected: no framework, started with "true" (startCommand changes this)');
   });
 
   it('reports what failed, and why', async () => {
