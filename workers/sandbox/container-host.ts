@@ -7,7 +7,15 @@ import { removeTree } from '../core/folders.js';
 import { type CgroupRoots, limitsSwap } from './cgroup.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
 import { ENTER, INIT, RECORD } from './programs.js';
-import { type ContainerHost, HIDE_CANDIDATES, INIT_PATH, INSIDE, MAPPED_ROOT, USUAL_PATH } from './sandbox-plan.js';
+import {
+  type ContainerHost,
+  HIDE_CANDIDATES,
+  INIT_PATH,
+  INSIDE,
+  MAPPED_ROOT,
+  OTHER_NAMES_PATH,
+  USUAL_PATH,
+} from './sandbox-plan.js';
 import { hostSeccomp } from './seccomp.js';
 import { isRoot } from './service-users.js';
 
@@ -18,6 +26,9 @@ const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE
 /** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
 const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
+
+/** Debian has `python3` only, and most Procfiles say `python`. */
+const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';
 
 /** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
@@ -54,6 +65,8 @@ export async function findContainers(
   const system = await prepareRoot(rootfs);
   const [record, enter] = [join(folder, 'record'), join(folder, 'enter')];
   await replaceFile(join(rootfs, INIT_PATH), INIT);
+  await mkdir(join(rootfs, OTHER_NAMES_PATH), { recursive: true });
+  await replaceFile(join(rootfs, OTHER_NAMES_PATH, 'python'), PYTHON);
   await replaceFile(record, RECORD);
   await replaceFile(enter, ENTER);
   const [seccomp, overlayOptions, resolver, hasHosts, hasImageTools] = await Promise.all([

@@ -13,6 +13,8 @@ export const HOME_PATH = `${INSIDE}/home`;
 export const TOOLS_PATH = `${INSIDE}/tools`;
 /** The path of the init in a container. */
 export const INIT_PATH = '/.init';
+/** The folder of names for programs that a host may have under another one. It is the last of a container's PATH. */
+export const OTHER_NAMES_PATH = '/.bin';
 /**
  * The root of a container with users of its own is mounted here before it starts. The mount is in a mount namespace of its own. The path is
  * one that those users may enter.
@@ -139,7 +141,8 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
     return index < 0 ? folder : `${INSIDE}/${ownName(index)}/${basename(folder)}`;
   });
   const bins = tools.map((folder) => (host.oci === null ? folder : `${TOOLS_PATH}/${basename(folder)}`));
-  return [...new Set([...bins.map((folder) => `${folder}/bin`), ...own, ...USUAL_PATH])].join(':');
+  const last = host.oci === null ? [] : [OTHER_NAMES_PATH];
+  return [...new Set([...bins.map((folder) => `${folder}/bin`), ...own, ...USUAL_PATH, ...last])].join(':');
 }
 
 /**

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -59,6 +59,12 @@ for (const level of LEVELS) {
       const spec = await ground.spec('echo made');
       ground.sandbox.expect({ ...spec, directory: join(spec.directory, 'missing') });
       expect((await ground.run(spec.command, spec)).stdout).to.deep.equal(['made']);
+    });
+
+    it('has Python under the name that most Procfiles use, if the host has it at all', async function () {
+      if (ground.sandbox.level === 'none' || spawnSync('/usr/bin/python3', ['--version']).status !== 0) this.skip();
+      const { stdout } = await ground.run(`python -c "print(1 + 1)"`);
+      expect(stdout).to.deep.equal(['2']);
     });
 
     it('works in the folder below its own, which it may write to', async () => {
