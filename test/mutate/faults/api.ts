@@ -39,8 +39,8 @@ export const API_FAULTS: readonly Fault[] = [
   {
     name: 'receipt: the quota admits one too many',
     file: 'api/http/receipt-quota.ts',
-    find: 'count < this.#most.count',
-    replace: 'count <= this.#most.count',
+    find: 'count < this.#limits.count',
+    replace: 'count <= this.#limits.count',
   },
   {
     name: 'body: one byte over the limit',
@@ -69,7 +69,7 @@ export const API_FAULTS: readonly Fault[] = [
   {
     name: 'receipt: its bytes do not count',
     file: 'api/http/receipt-quota.ts',
-    find: ' && bytes < this.#most.bytes',
+    find: ' && bytes < this.#limits.bytes',
     replace: '',
   },
   {

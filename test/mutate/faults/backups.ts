@@ -29,8 +29,8 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   {
     name: 'backup: one that is made is deleted',
     file: 'shared/backups/store.ts',
-    find: 'where id = ? and finished_at is not null returning id',
-    replace: 'where id = ? returning id',
+    find: 'where id = ? and finished_at is not null',
+    replace: 'where id = ?',
   },
   {
     name: 'backup: deleted ones count for the bound',

@@ -29,8 +29,8 @@ export const DATA_FAULTS: readonly Fault[] = [
   {
     name: 'data: two operations hold it',
     file: 'shared/data/store.ts',
-    find: 'where id = :serviceId and (held_until is null or held_until < now()) returning id',
-    replace: 'where id = :serviceId returning id',
+    find: 'where id = :serviceId and (held_until is null or held_until < now())',
+    replace: 'where id = :serviceId',
   },
   {
     name: 'data: a lost hold is renewed',

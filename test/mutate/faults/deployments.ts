@@ -20,8 +20,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'transition: the state is not compared',
     file: TRANSITION,
-    find: "and status in (${from.map((state) => `'${state}'`).join(', ')})",
-    replace: '',
+    find: 'and ${possible}\n          ${waits',
+    replace: '${waits',
   },
   {
     name: 'transition: a requested cancellation does not hold the next state back',
@@ -86,8 +86,8 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   {
     name: 'cancel: asks for one that visitors see already',
     file: REQUESTS,
-    find: "'finished_at is null', `status in (${states})`",
-    replace: "'finished_at is null'",
+    find: '${openAnd(match)} and ${possible}\n        returning',
+    replace: '${openAnd(match)}\n        returning',
   },
   {
     name: 'release: one that is being deployed counts as stale',

@@ -127,8 +127,8 @@ export const IDENTITY_FAULTS: readonly Fault[] = [
   {
     name: 'second factor: a confirmed one can be replaced',
     file: 'shared/identity/second-factor.ts',
-    find: "if (user.totp_confirmed_at)\n        throw new AppError('conflict', 'A second factor is enrolled already",
-    replace: "if (false)\n        throw new AppError('conflict', 'A second factor is enrolled already",
+    find: "if (user.totp_confirmed_at)\n        throw conflict('A second factor is enrolled already",
+    replace: "if (false)\n        throw conflict('A second factor is enrolled already",
   },
   {
     name: 'second factor: any password enrols one',

@@ -128,7 +128,7 @@ export const ROUTING_FAULTS: readonly Fault[] = [
   {
     name: 'edge: a client says who it is',
     file: 'workers/edge/proxy/headers.ts',
-    find: 'isOfProxies(canonical) || ',
+    find: 'isProxyHeader(canonical) || ',
     replace: '',
   },
   {

@@ -75,9 +75,9 @@ export const SECRETS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'key: it is stored as it is',
-    file: 'shared/secrets/api-key.ts',
-    find: 'secretHash: hash(secret)',
-    replace: 'secretHash: Buffer.from(secret)',
+    file: 'shared/secrets/random-token.ts',
+    find: 'hash: hashToken(token)',
+    replace: 'hash: Buffer.from(token)',
   },
   {
     name: 'password: any one is right',

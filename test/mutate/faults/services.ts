@@ -57,13 +57,13 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   {
     name: 'slug: its own workspace waits too',
     file: SERVICES,
-    find: 'or workspace_id <> cast(:workspaceId as uuid)',
-    replace: 'or cast(:workspaceId as uuid) is not null',
+    find: 'or workspace_id <> cast(:workspace_id as uuid)',
+    replace: 'or cast(:workspace_id as uuid) is not null',
   },
   {
     name: 'slug: a reserved name is given',
     file: SERVICES,
-    find: 'if (reservedSlugs.has(slug))',
+    find: 'if (reserved.has(slug))',
     replace: 'if (false)',
   },
   {
