@@ -129,7 +129,7 @@ for (const level of LEVELS) {
         `trap 'echo bye; exit 0' TERM; ${SCATTER}; sleep 300 & wait`,
         {},
         {
-          timeoutMs: 700,
+          timeoutMs: 3_000,
         },
       );
       expect(outcome).to.deep.equal({ reason: 'timeout' });
