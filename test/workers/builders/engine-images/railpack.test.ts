@@ -181,6 +181,6 @@ describe('The decision whether Railpack builds', () => {
     expect(missing).to.be.instanceOf(ConfigError);
     expect((missing as Error).message).to.match(/BUILDKIT_HOST is set, and no program "railpack" .* unset it/);
     const weak = await find('tcp://127.0.0.1:1234', 'none');
-    expect((weak as Error).message).to.match(/run the worker as root on Linux, or unset it/);
+    expect((weak as Error).message).to.match(/needs OCI containers as root .* run it as root on Linux, or unset it/);
   });
 });
