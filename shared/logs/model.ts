@@ -18,6 +18,7 @@ export interface LogBatchRow {
   id: string;
   service_id: string;
   deployment_id: string | null;
+  run_id: string | null;
   source: LogSource;
   lines: LogLine[];
   dispatches: number;
@@ -29,6 +30,7 @@ export interface LogLineRow {
   service_id: string;
   id: number;
   deployment_id: string | null;
+  run_id: string | null;
   source: LogSource;
   level: LogLevel;
   message: string;

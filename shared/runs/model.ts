@@ -1,9 +1,17 @@
-/** A run carries out a cron service's command once, for a tick of its schedule or because somebody asked. */
+import type { PlanId } from '../services/catalog.js';
+
+/**
+ * A run carries out one command with a release of a service: the command of a cron service, one that somebody gave, or the pre-deploy
+ * command of a deployment.
+ */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-export const RUN_TRIGGERS = ['schedule', 'manual'] as const;
-type RunTrigger = (typeof RUN_TRIGGERS)[number];
+export const RUN_TRIGGERS = ['schedule', 'manual', 'deployment'] as const;
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+
+/** Characters of a command that is given for a run. */
+export const MAX_COMMAND_LENGTH = 16_384;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface RunRow {
@@ -14,6 +22,8 @@ export interface RunRow {
   deployment_id: string;
   trigger: RunTrigger;
   actor: string;
+  command: string | null;
+  plan: PlanId | null;
   status: RunStatus;
   attempt: number;
   max_retries: number;

@@ -3,11 +3,18 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { requestCancel } from '../engine/requests.js';
 import { RUNS } from './kind.js';
-import type { RunRow } from './model.js';
+import type { RunRow, RunTrigger } from './model.js';
 
 /** SQL: what the next attempt of a run changes. It waits for its time and for admission. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
+}
+
+export interface WhichRuns {
+  serviceId: string;
+  runId?: string | null;
+  deploymentId?: string | null;
+  trigger?: RunTrigger | null;
 }
 
 /**
@@ -16,19 +23,27 @@ export function retrySql(delayMs: number): string {
  */
 export function cancelOpenRuns(
   trx: Transaction,
-  { serviceId, runId = null }: { serviceId: string; runId?: string | null },
+  { serviceId, runId = null, deploymentId = null, trigger = null }: WhichRuns,
 ): Promise<number> {
-  return requestCancel(trx, RUNS, { service_id: serviceId, id: runId });
+  return requestCancel(trx, RUNS, { service_id: serviceId, id: runId, deployment_id: deploymentId, trigger });
 }
 
-/** How many runs of the service have not ended. */
-export async function countOpenRuns(db: Db, serviceId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
+/** How many runs of the service have not ended: those of its own command, and those of commands that were given by hand. */
+export async function countOpenRuns(db: Db, serviceId: string): Promise<{ own: number; given: number; all: number }> {
+  const [row] = await rowsOf<{ own: number; given: number; all: number }>(
     db,
-    'select count(*) as count from runs where service_id = ? and finished_at is null',
+    `select count(*) filter (where command is null) as own,
+            count(*) filter (where command is not null and trigger = 'manual') as given, count(*) as all
+       from runs where service_id = ? and finished_at is null`,
     [serviceId],
   );
-  return row?.count ?? 0;
+  return row ?? { own: 0, given: 0, all: 0 };
+}
+
+/** True if the command of a run may be started once only: somebody has given it by hand. */
+export async function isStartedOnce(db: Db, id: string): Promise<boolean> {
+  const run = await db<RunRow>('runs').where({ id, trigger: 'manual' }).whereNotNull('command').first('id');
+  return run !== undefined;
 }
 
 export async function findRun(db: Db, serviceId: string, id: string): Promise<RunRow | undefined> {

@@ -25,7 +25,7 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
   const never = () => Promise.reject(new Error('the workers of the platform do that'));
   const runtime = new ReplicaRuntime(
     { db, listener, config, hostId },
-    { name: 'test', start: never, close: never, explainExit: never, explainSilence: never, runCommand: never },
+    { name: 'test', start: never, close: never, explainExit: never, explainSilence: never },
   );
   const data = new DataServices({
     db,

@@ -15,6 +15,8 @@ const FLUSH_BYTES = 256 * 1024;
 export interface ChannelOptions {
   serviceId: string;
   deploymentId: string;
+  /** The run that the lines are about. */
+  runId?: string;
   masker: Masker;
 }
 

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowsOf, type Transaction } from '../../shared/core/database/client.js';
 import { CHANNELS } from '../../shared/core/database/listener.js';
-import type { ReplicaRow } from './rows.js';
+import type { Attempt, ReplicaRow } from './rows.js';
 
 /**
  * Attempts of runs. An attempt is a replica that is never ready and ends by itself, so that everything that keeps replicas through
@@ -42,7 +42,7 @@ export function findAttempt(db: Db, runId: string, attempt: number): Promise<Rep
 /** Records how an attempt ended, after all its output is in the log. It is not started again. */
 export async function recordAttemptEnd(
   db: Db,
-  row: ReplicaRow,
+  row: Attempt,
   { detail, exitCode }: { detail: string; exitCode: number | null },
 ): Promise<void> {
   await db.transaction(async (trx) => {

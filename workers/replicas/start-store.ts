@@ -1,7 +1,10 @@
 import type { Db } from '../../shared/core/database/client.js';
+import { isStartedOnce } from '../../shared/runs/store.js';
+import { recordAttemptEnd } from './attempt-store.js';
 import { ABANDONED, type Attempt, type ReplicaRow } from './rows.js';
 
 const UNIQUE_VIOLATION = '23505';
+const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
 /** The address of replicas that share the network of their host. */
 export const LOOPBACK = '127.0.0.1';
 
@@ -85,9 +88,12 @@ export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>
 
 /**
  * Gives back a replica whose start was interrupted (its worker crashed, or the platform ended): it waits as a new
- * attempt.
+ * attempt. A command that was given by hand is never started a second time: its attempt has ended.
  */
 export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
+  if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) {
+    return recordAttemptEnd(db, row, { detail: INTERRUPTED, exitCode: null });
+  }
   await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting' })
     .update({

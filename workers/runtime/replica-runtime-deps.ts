@@ -5,7 +5,7 @@ import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { CheckRecorder } from './check-recorder.js';
-import type { CommandOptions, ReleaseSpec } from './runtime-driver.js';
+import type { ReleaseSpec } from './runtime-driver.js';
 
 /** Polling interval when no notification arrives, in milliseconds. */
 export const POLL_MS = 250;
@@ -25,8 +25,8 @@ export interface ReplicaRuntimeDeps {
   log: Logger;
   /** Names the host in the `replicas` table, and the lock of its supervisor. */
   hostId: string;
-  /** Loads a release as its deployment's snapshot describes it. Controllers call it when a replica starts. */
-  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
+  /** Loads a release as its deployment's snapshot describes it, and as the run has it. Controllers call it when a replica starts. */
+  loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
   logs: RuntimeLogs;
   checks: Pick<CheckRecorder, 'add'>;
 }
@@ -34,7 +34,13 @@ export interface ReplicaRuntimeDeps {
 /** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
 export interface RuntimeLogs {
   append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime' | 'system'; lines: LogLine[] },
+    batch: {
+      serviceId: string;
+      deploymentId: string;
+      runId?: string | null;
+      source: 'runtime' | 'system';
+      lines: LogLine[];
+    },
     trx: Transaction,
   ): Promise<void>;
 }
@@ -51,7 +57,6 @@ export interface RuntimeBackend {
   explainExit(spec: ReleaseSpec, row: ReplicaRow): Promise<string>;
   /** Why a release is not ready in time although no replica has failed. */
   explainSilence(spec: ReleaseSpec, rows: readonly ReplicaRow[]): Promise<string>;
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
   /** The host that runs a data service, if that does not follow from where the workers are. Throws `ReleaseError` if there is none. */
   hostOfData?(spec: ReleaseSpec): Promise<string>;
 }

@@ -10,7 +10,7 @@ import { replicaChange } from './replica-change.js';
 import { POLL_MS, type ReplicaRuntimeDeps, type RuntimeBackend, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import { RunAttempts } from './run-attempts.js';
-import type { CommandOptions, ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from './runtime-driver.js';
+import type { ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from './runtime-driver.js';
 
 /** The longest wait until work on a volume ends, in milliseconds. */
 const HELD_MS = 120_000;
@@ -102,10 +102,6 @@ export class ReplicaRuntime implements RuntimeDriver {
         return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
       }),
     );
-  }
-
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
-    return this.#backend.runCommand(spec, command, options);
   }
 
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {

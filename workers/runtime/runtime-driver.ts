@@ -33,7 +33,7 @@ export interface ReplicaView {
   exitDetail: string;
 }
 
-/** One attempt of a run of a cron service. */
+/** One attempt of a run. */
 export interface RunAttempt {
   runId: string;
   /** The number of the run; no other run has it. */
@@ -41,12 +41,6 @@ export interface RunAttempt {
   /** Counts from 1. */
   attempt: number;
   timeoutMs: number;
-}
-
-export interface CommandOptions {
-  signal: AbortSignal;
-  timeoutMs: number;
-  onLine: (line: string) => Promise<void>;
 }
 
 /**
@@ -71,10 +65,8 @@ export interface RuntimeDriver {
   /** Replaces every replica. The old ones serve until the new ones are ready. Throws `ReleaseError`. */
   restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   inspect(deploymentId: string): Promise<ReplicaView[]>;
-  /** Runs one command in the release's image and environment, beside its replicas. Throws `ReleaseError` naming the command. */
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
   /**
-   * Carries out the release's command once, with its output in the log. An attempt that is under way goes on, whichever worker
+   * Carries out the command of a run once, beside the release's replicas and with its output in the log. An attempt that is under way goes on, whichever worker
    * began it. An abort rejects with the signal's reason, and the command runs on. Throws `ReleaseError`.
    */
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome>;

@@ -24,7 +24,15 @@ const DeploymentSchema = Strict(
     createdAt: Timestamp,
     startedAt: Nullable(Timestamp),
     finishedAt: Nullable(Timestamp),
-    steps: Type.Array(Strict({ name: oneOf(STEP_NAMES), startedAt: Timestamp, finishedAt: Nullable(Timestamp) })),
+    steps: Type.Array(
+      Strict({
+        name: oneOf(STEP_NAMES),
+        startedAt: Timestamp,
+        finishedAt: Nullable(Timestamp),
+        /** The run of the pre-deploy command; absent if the step has none. */
+        runId: Type.Optional(Uuid),
+      }),
+    ),
   },
   'Deployment',
 );

@@ -6,6 +6,7 @@ import { expiryDaysOf } from '../../../shared/logs/retention.js';
 export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
+  runId?: string | undefined;
   /** Leaves out what deployments of other branches wrote. */
   branch?: string | undefined;
   source?: LogSource | undefined;
@@ -173,13 +174,14 @@ class LogReader {
   }
 
   #lines(): Knex.QueryBuilder<LogLineRow> {
-    const { serviceId, deploymentId } = this.#query;
+    const { serviceId, deploymentId, runId } = this.#query;
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
       // Values, not functions of the database's clock: so the planner itself leaves out the other days.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
+    if (runId !== undefined) lines.where('run_id', runId);
     return lines;
   }
 

@@ -9,6 +9,7 @@ export const LogQuery = Strict({
   before: Type.Optional(lineId('The newest lines with a smaller id; not together with after')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Lines in the answer' })),
   deploymentId: Type.Optional(Type.String({ ...Uuid, description: 'Lines of this deployment only' })),
+  runId: Type.Optional(Type.String({ ...Uuid, description: 'Lines of this run only' })),
   source: Type.Optional(oneOf(LOG_SOURCES)),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Lines that contain this text, in any case' })),
   hours: Type.Optional(
@@ -21,6 +22,9 @@ const LogLineSchema = Strict(
     id: Type.Integer(),
     level: oneOf(LOG_LEVELS),
     message: Type.String(),
+    runId: Type.Optional(
+      Type.String({ ...Uuid, description: 'The run that has printed the line; absent of other lines' }),
+    ),
     source: oneOf(LOG_SOURCES),
     timestamp: Timestamp,
   },

@@ -7,18 +7,18 @@ import { CancelResponse } from '../deployments/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { queueRun, requestRunCancel } from './commands.js';
 import { presentRun } from './present.js';
-import { RunListResponse, RunResponse } from './schema.js';
+import { RunBody, RunListResponse, RunResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
-/** The runs of a cron service. */
+/** The runs of a service: ticks of a schedule, commands that were given by hand, and pre-deploy commands. */
 export const runRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'run.list',
-    summary: "List a cron service's runs, newest first",
+    summary: "List a service's runs, newest first",
     query: PageQuery,
     response: RunListResponse,
     handler: async (request) => {
@@ -31,14 +31,15 @@ export const runRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'run.create',
-    summary: 'Queue a run of the live release now',
+    summary: "Queue a run of a command with the live release now; without `command`, of a cron service's own",
+    body: RunBody,
     response: RunResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, needEngine } = request;
+      const { deps, trx, caller, body, needEngine } = request;
       const service = await lockService(request);
       needEngine();
-      return { run: presentRun(await queueRun(trx, deps, { service, actor: caller.email })) };
+      return { run: presentRun(await queueRun(trx, deps, { service, actor: caller.email, body })) };
     },
   }),
   defineRoute({

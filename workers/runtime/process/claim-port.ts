@@ -28,13 +28,14 @@ export async function claimWithPort(
 ): Promise<number | null | 'lost'> {
   const { db, config, sandbox } = deps;
   if (isDataKind(spec.kind)) return claimServerPort(deps, row, spec);
+  const listens = listensOnPort(spec.kind) && row.run_id === null;
   if (sandbox.network) {
     // The port is recorded with the address, which the sandbox gets when it is made.
     if ((await claimReplica(db, row, null)) === 'lost') return 'lost';
-    return listensOnPort(spec.kind) ? spec.configuration.port : null;
+    return listens ? spec.configuration.port : null;
   }
   for (let tries = 0; tries < PORT_TRIES; tries++) {
-    const port = listensOnPort(spec.kind) ? await freePort(config.runtimePorts, await takenPorts(deps)) : null;
+    const port = listens ? await freePort(config.runtimePorts, await takenPorts(deps)) : null;
     const claim = await claimReplica(db, row, port);
     if (claim === 'claimed') {
       if (port !== null) await deps.firewall.apply();

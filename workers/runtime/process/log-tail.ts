@@ -95,8 +95,8 @@ export class LogTail {
   async #store(row: ReplicaRow, texts: string[], target: number, level: LogLine['level'] = 'info'): Promise<boolean> {
     const timestamp = new Date().toISOString();
     const lines = texts.map((text) => ({ level, message: this.#masker.mask(text), timestamp }));
-    const { service_id: serviceId, deployment_id: deploymentId } = row;
-    const batch = { serviceId, deploymentId, source: 'runtime' as const, lines };
+    const { service_id: serviceId, deployment_id: deploymentId, run_id: runId } = row;
+    const batch = { serviceId, deploymentId, runId, source: 'runtime' as const, lines };
     const stored = await this.#move(row, batch, target).catch((error: unknown) => {
       if (!isRefusal(error)) throw error;
       return this.#move(row, leftOut(batch, error), target);

@@ -11,14 +11,7 @@ import type { ReplicaHost } from '../supervisor.js';
 import type { Firewall } from './firewall.js';
 import { ProcessController } from './process-controller.js';
 import { ReplicaFiles } from './replica-files.js';
-import {
-  COMMAND_SANDBOX,
-  graceMsOf,
-  type ProcessRuntimeDeps,
-  processOf,
-  REPLICA_SANDBOX,
-  sandboxIdOf,
-} from './replica-sandbox.js';
+import { graceMsOf, type ProcessRuntimeDeps, processOf, REPLICA_SANDBOX, sandboxIdOf } from './replica-sandbox.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -40,7 +33,7 @@ export class ProcessHost implements ReplicaHost {
 
   /** A second replica fits if as much memory as its plan allows is free. */
   async hasRoom(row: ReplicaRow): Promise<boolean> {
-    const { configuration } = await this.#deps.loadRelease(row.deployment_id);
+    const { configuration } = await this.#deps.loadRelease(row.deployment_id, row.run_id);
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
@@ -73,9 +66,7 @@ export class ProcessHost implements ReplicaHost {
     const folders = await readdir(join(config.dataDir, 'replicas')).catch(() => []);
     const present = new Set((await rows()).map((row) => row.id));
     for (const name of folders) {
-      if (!present.has(name) && !name.startsWith(COMMAND_SANDBOX)) {
-        await new ReplicaFiles({ dataDir: config.dataDir, log }, name).remove();
-      }
+      if (!present.has(name)) await new ReplicaFiles({ dataDir: config.dataDir, log }, name).remove();
     }
   }
 

@@ -3,7 +3,6 @@ import type { RuntimeDriver } from '../runtime-driver.js';
 import { Supervisor } from '../supervisor.js';
 import { UsageSampler } from '../usage-sampler.js';
 import { Firewall } from './firewall.js';
-import { runReleaseCommand } from './process-command.js';
 import { explainProcessExit, explainProcessSilence } from './process-failures.js';
 import { ProcessHost } from './process-host.js';
 import { type ProcessRuntimeDeps, sandboxIdOf } from './replica-sandbox.js';
@@ -33,6 +32,5 @@ export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
     ownPort: async ({ address, port }) => deps.sandbox.allNetworks?.portBehind(address, port) ?? port,
     explainExit: (spec, row) => explainProcessExit(deps, spec, row),
     explainSilence: (spec, rows) => explainProcessSilence(deps, spec, rows),
-    runCommand: (spec, command, options) => runReleaseCommand(deps, spec, command, options),
   });
 }

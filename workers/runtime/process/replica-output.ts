@@ -58,7 +58,7 @@ export class ReplicaOutput {
 
   async #copy(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { db, logs } = this.#deps;
-    const spec = await this.#release.readable(row.deployment_id);
+    const spec = await this.#release.readable(row);
     // Without the release its secrets are unknown and cannot be masked, so the output stays out of the log.
     if (!spec) return true;
     this.#tail ??= new LogTail(db, logs, this.#file, maskerOf(spec), row.log_offset, this.#share);

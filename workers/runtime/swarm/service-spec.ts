@@ -71,7 +71,10 @@ export function replicaService(
   };
 }
 
-/** The Swarm service of one attempt of a run: as a replica, but it has one task, which Swarm does not restart. */
+/**
+ * The Swarm service of one attempt of a run: as a replica, but it has one task, which Swarm does not restart, and neither a port nor the
+ * name of the service.
+ */
 export function attemptService(
   spec: ReleaseSpec,
   replicaId: string,
@@ -79,29 +82,18 @@ export function attemptService(
   context: SwarmContext,
 ): CreateServiceOptions {
   const service = replicaService(
-    { ...spec, environment: { ...spec.environment, RANVIER_RUN_ID: runId } },
+    { ...spec, kind: 'worker', environment: { ...spec.environment, RANVIER_RUN_ID: runId } },
     replicaId,
     context,
   );
   return {
     ...service,
-    TaskTemplate: { ...service.TaskTemplate, RestartPolicy: { Condition: 'none', MaxAttempts: 0 } },
-  } as CreateServiceOptions;
-}
-
-/** The Swarm service that runs one command once, in the way the release's replicas run. */
-export function commandService(spec: ReleaseSpec, command: string, context: SwarmContext): CreateServiceOptions {
-  const base = baseService(spec, context, { [LABELS.command]: spec.deploymentId });
-  return {
-    ...base,
-    Name: `command-${spec.deploymentId}`,
     TaskTemplate: {
-      ...base.TaskTemplate,
-      ContainerSpec: { ...base.TaskTemplate.ContainerSpec, Command: ['/bin/sh', '-c', command] },
+      ...service.TaskTemplate,
+      Networks: [{ Target: context.network }],
       RestartPolicy: { Condition: 'none', MaxAttempts: 0 },
     },
-    EndpointSpec: { Mode: 'dnsrr' },
-  };
+  } as CreateServiceOptions;
 }
 
 /** The port on which the container listens; null if it listens on none. An application gets it as PORT. */

@@ -47,7 +47,7 @@ export interface SwarmDataDeps extends CommandDeps {
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
   /** What this worker's host can run, for the check of copies. */
   servers: HostServers;
-  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
+  loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
 }
 
@@ -125,7 +125,7 @@ export class SwarmData implements SwarmServers {
     if (node?.Status.State !== 'ready') {
       throw new ReleaseError(`the node ${node?.Description.Hostname ?? nodeId}, which has its volume, is away`);
     }
-    return openRemoteVolume(this.#deps, dataRelease(await loadRelease(live)), node);
+    return openRemoteVolume(this.#deps, dataRelease(await loadRelease(live, null)), node);
   }
 
   async removeRestoreLeftovers(

@@ -12,7 +12,6 @@ import type { RuntimeDriver } from '../runtime-driver.js';
 import { Supervisor } from '../supervisor.js';
 import { UsageSampler } from '../usage-sampler.js';
 import { findSwarmKinds } from './server-images.js';
-import { runSwarmCommand } from './swarm-command.js';
 import { SwarmData, type SwarmDataDeps } from './swarm-data.js';
 import { explainSwarmExit, explainSwarmSilence } from './swarm-failures.js';
 import { SwarmHost } from './swarm-host.js';
@@ -78,7 +77,6 @@ function runtimeOf(deps: SwarmRuntimeDeps): RuntimeDriver {
     },
     explainExit: (spec, row) => explainSwarmExit(deps, spec, row),
     explainSilence: (spec, rows) => explainSwarmSilence(deps, spec, rows),
-    runCommand: (spec, command, options) => runSwarmCommand(deps, spec, command, options),
     // The swarm is one host, and its manager finds the node of a volume.
     hostOfData: async ({ serviceId }) => {
       const settled = await settleHost(deps.db, serviceId, deps.hostId);

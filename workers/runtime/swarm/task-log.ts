@@ -23,6 +23,7 @@ export interface LoggedTask {
   replicaId: string;
   serviceId: string;
   deploymentId: string;
+  runId: string | null;
   taskId: string;
   since: string | null;
 }
@@ -142,8 +143,8 @@ export class TaskLog {
 
   /** Stores lines and moves the mark in one transaction. */
   async #move(lines: LogLine[], mark: string | null): Promise<void> {
-    const { replicaId, serviceId, deploymentId, taskId } = this.#task;
-    const batch = { serviceId, deploymentId, source: 'runtime' as const, lines };
+    const { replicaId, serviceId, deploymentId, runId, taskId } = this.#task;
+    const batch = { serviceId, deploymentId, runId, source: 'runtime' as const, lines };
     const store = (stored: typeof batch) =>
       this.#deps.db.transaction(async (trx: Transaction) => {
         if (!(await advanceTaskLog(trx, replicaId, taskId, this.#mark, mark))) return false;
