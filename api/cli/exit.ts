@@ -17,13 +17,13 @@ export const EXIT = {
   timedOut: 22,
   interrupted: 130,
 } as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Ends the command with a message for people, which may quote others, and an exit code for scripts. */
 export class CliError extends Error {
-  readonly exitCode: ExitCode;
+  readonly exitCode: number;
 
-  constructor(exitCode: ExitCode, message: string) {
+  /** `exitCode` is one of `EXIT`, or that of a command that was run. */
+  constructor(exitCode: number, message: string) {
     super(escaped(message));
     this.name = 'CliError';
     this.exitCode = exitCode;
@@ -36,7 +36,7 @@ export function missingAnswer(what: string, flag: string): CliError {
 }
 
 /** The exit code of a failed answer of the API. */
-export function exitCodeOf(status: number): ExitCode {
+export function exitCodeOf(status: number): number {
   switch (status) {
     case 400:
     case 413:

@@ -7,13 +7,12 @@ import { logout, whoami } from './commands/logout.js';
 import { logs } from './commands/logs.js';
 import * as status from './commands/status.js';
 import { up } from './commands/up.js';
-import { addServiceCommands, type Parts } from './service-commands.js';
-import { parseDuration } from './text.js';
+import { addServiceCommands, duration, type Parts } from './service-commands.js';
 
 const NOTES = `
 RNV_URL, RNV_KEY and RNV_SERVICE replace the address, the key and the service that are stored. Data goes to stdout, everything else to
 stderr. Exit codes: 0 done, 1 unexpected, 2 usage, 3 not signed in, 4 forbidden, 5 not found, 6 conflict, 7 rate limited, 8 unreachable,
-20 failed, 21 cancelled, 22 timed out (it goes on), 130 interrupted (it goes on).
+20 failed, 21 cancelled, 22 timed out (it goes on), 130 interrupted (it goes on). rnv run ends with the exit code of the command that it was given.
 `;
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
@@ -110,12 +109,6 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .action(acts(deploying.rollback));
   addServiceCommands(program, { acts, waits, verbose });
   return program;
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');
-  return ms;
 }
 
 function lineCount(text: string): number {

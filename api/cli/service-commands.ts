@@ -7,6 +7,7 @@ import * as lifecycle from './commands/lifecycle.js';
 import * as previews from './commands/previews.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
+import { parseDuration } from './text.js';
 
 /** How the commands are added: `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
 export interface Parts {
@@ -54,8 +55,18 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     .option('--max <number>', 'the most, if it scales by use', wholeNumber)
     .option('--plan <plan>', 'processor and memory of each replica')
     .action(acts(scaling.scale));
-  waits(program.command('run')).description('run a cron service now, and print what it prints').action(acts(runs.run));
-  program.command('runs').description('list the runs of a cron service').action(acts(runs.runs));
+  waits(program.command('run'))
+    .description('run a command with the live release, print what it prints, and end with its exit code')
+    .argument('[service]', 'the service, if the folder is not linked')
+    .argument('[command...]', 'what follows --; a cron service runs its own without it')
+    .option('--plan <plan>', 'processor and memory of the command')
+    .addOption(new Option('--limit <duration>', 'end the command after this time (default: 1h)').argParser(duration))
+    .action(
+      acts((cli, service: string | undefined, command: string[], options: runs.RunOptions) =>
+        runs.run(cli, service === undefined ? command : [service, ...command], options),
+      ),
+    );
+  program.command('runs').description('list the runs of a service').action(acts(runs.runs));
 }
 
 function addVariables(program: Command, { acts }: Parts): void {
@@ -141,6 +152,13 @@ function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
     .argument('<database>')
     .argument('[id]', 'the id of the backup, or the end of it')
     .action(acts(data.restore));
+}
+
+/** The milliseconds of a duration such as 15m. Throws InvalidArgumentError. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');
+  return ms;
 }
 
 function wholeNumber(text: string): number {
