@@ -77,8 +77,8 @@ export const RUNS_FAULTS: readonly Fault[] = [
   {
     name: 'run: more than maxConcurrency on demand',
     file: 'api/resources/runs/commands.ts',
-    find: 'if (open >= maxConcurrency)',
-    replace: 'if (open > maxConcurrency)',
+    find: 'if (open < most)',
+    replace: 'if (open <= most)',
   },
   {
     name: 'run: of a suspended service',
