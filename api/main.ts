@@ -10,10 +10,10 @@ import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
 import { createEngine } from '../shared/queues/engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
-import { assertKeysFit } from '../shared/secrets/rotate.js';
+import { assertKeysFit } from '../shared/secrets/rotate-secrets.js';
 import { createApp } from './app.js';
-import { internalAddress } from './git/forward.js';
-import { PushedRepositories } from './git/repositories.js';
+import { internalAddress } from './git/forward-request.js';
+import { PushedRepositories } from './git/pushed-repositories.js';
 import { startPushUpkeep } from './git/settle-pushes.js';
 import { startServer } from './server.js';
 

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { KINDS } from '../shared/queues/catalog.js';
 
 /** The rules of the house (docs/architecture.md), kept by reading every source file's imports. */
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -164,7 +165,7 @@ describe('The house', () => {
   ];
   it('every child process starts through spawnLimited, or has limits of its own (docs/security.md, Child processes)', () => {
     const own =
-      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered|system-user))|api\/cli\/(git|commands\/status)|workers\/(core\/command-wrappers|sandbox\/(own-child|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
+      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered-child|system-user))|api\/cli\/(work-tree|commands\/status)|workers\/(core\/command-wrappers|sandbox\/(own-child|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
     const starts = /^import (?!type )[^;]*from 'node:child_process'/m;
     expect(offenders(all, ({ path, text }) => starts.test(text) && !own.test(path))).to.deep.equal([]);
   });
@@ -199,7 +200,7 @@ describe('The house', () => {
   it('only the engine writes leases, dispatches and ends of work', () => {
     // Admission makes records due. Commit events have no lease: they end in the transaction of their work.
     const own = ['shared/commits/store.ts', 'shared/deployments/admission.ts', 'shared/runs/admission.ts'];
-    const tables = 'deployments|operations|runs|backups|log_batches|detections|commit_events';
+    const tables = KINDS.map(({ table }) => table).join('|');
     const writes = new RegExp(
       `update (${tables})\\b[^\`]*?\\bset\\b(?:(?!\\bwhere\\b)[^\`])*?\\b(status|fence|lease_expires_at|due_at|dispatches|finished_at) =`,
     );
@@ -277,7 +278,7 @@ describe('The house', () => {
       'shared/deployments/store.ts',
       'shared/queues/engine.ts',
       'shared/queues/engine.ts',
-      'workers/releases/parts-store.ts',
+      'workers/releases/deployment-parts.ts',
     ]);
   });
 

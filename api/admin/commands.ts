@@ -6,15 +6,15 @@ import { KEY_SCOPES, type KeyScope, ROLES, type Role } from '../../shared/identi
 import type { ApiKeyRow } from '../../shared/identity/rows.js';
 import { resetSecondFactor } from '../../shared/identity/second-factor.js';
 import type { RegistryRow } from '../../shared/images/model.js';
-import * as registries from '../../shared/images/registry-commands.js';
+import * as registries from '../../shared/images/registries.js';
 import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate.js';
+import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate-secrets.js';
 import { PLAN_IDS, type PlanId } from '../../shared/services/catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
-/** What the work of a command is given beside the database. After `fail`, its output is printed and the exit code is 1. */
+/** What a command gets besides the database. After `fail`, its output is printed and the exit code is 1. */
 interface Session {
   env: Environment | undefined;
   fail: () => void;

@@ -5,19 +5,19 @@ import { WorkspaceConfigurationSchema } from '../../shared/workspaces/model.js';
 
 /** The values of options on the command line. Each function throws InvalidArgumentError with what the value must be. */
 
-/** Any text that is not empty. */
+/** Accepts any text that is not empty. */
 export function text(value: string): string {
   if (value === '') throw new InvalidArgumentError('It must not be empty.');
   return value;
 }
 
-/** The id of a record. */
+/** Returns the id of a record. */
 export function uuid(value: string): string {
   if (!isUuid(value)) throw new InvalidArgumentError('It must be a UUID.');
   return value;
 }
 
-/** One of these values; `option` names the option in the message. */
+/** Accepts one of these values. `option` names the option in the message. */
 export function oneOf<T extends string>(option: string, values: readonly T[]): (value: string) => T {
   return (value) => {
     const found = values.find((known) => known === value);
@@ -26,7 +26,7 @@ export function oneOf<T extends string>(option: string, values: readonly T[]): (
   };
 }
 
-/** A time in ISO 8601. */
+/** Returns a time in ISO 8601. */
 export function time(value: string): Date {
   const date = new Date(value);
   if (!/^\d{4}-\d\d-\d\d/.test(value) || Number.isNaN(date.getTime())) {

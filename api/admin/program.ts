@@ -24,8 +24,8 @@ The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm st
 `;
 
 /**
- * Runs a command line of `npm run admin --` and returns its exit code: 1 if the command failed, 2 if the command line is wrong. Either is
- * explained on stderr.
+ * Runs a command line of `npm run admin --` and returns its exit code. It is 1 if the command failed and 2 if the command line is
+ * wrong. Either is explained on stderr.
  */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let code = 0;

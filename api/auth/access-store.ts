@@ -32,7 +32,7 @@ export interface KeyAccess {
   key: KeyRow;
   /** Undefined if it does not exist, is not the key's, or the path names none. */
   workspace: WorkspaceAccessRow | undefined;
-  /** A service of that workspace, also a deleted one. Undefined if there is none. */
+  /** The path's service in that workspace, even if it was deleted. Undefined if it does not exist. */
   service: ServiceView | undefined;
 }
 
@@ -59,7 +59,7 @@ const TABLES = `api_keys k join users u on u.id = k.user_id
 
 const FIND = prepare<Joined>(`select ${COLUMNS} from ${TABLES} where k.lookup = $1`);
 
-/** The names of the service's columns are none of those above. */
+/** Selects the key together with the service. No column of a service has a name of the columns above. */
 const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
   `select ${COLUMNS}, ${SERVICE_VIEW_COLUMNS.map((name) => `v.${name}`).join(', ')}
      from ${TABLES}
@@ -70,8 +70,8 @@ const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
 );
 
 /**
- * The key with this public part, with what the path names, as they are now: nothing is cached, so a revoked key or an
- * ended membership counts at once. The caller compares the secret and checks `usable`. Undefined without such a key.
+ * Returns the key with this public part, and what the path names, as they are now. Nothing is cached, so a revoked key or an ended
+ * membership counts at once. The caller compares the secret and checks `usable`. Undefined without such a key.
  */
 export async function findKeyAccess(
   db: Db,

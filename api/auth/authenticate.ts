@@ -3,7 +3,7 @@ import { AppError } from '../../shared/core/errors.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
 import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
-import { hashToken } from '../../shared/secrets/token.js';
+import { hashToken } from '../../shared/secrets/random-token.js';
 import { clientOf } from '../http/client.js';
 import type { ApiDeps, Caller } from '../http/context.js';
 import type { FailureLimit } from '../http/rate-limit.js';
@@ -12,8 +12,8 @@ import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key
- * that is sent decides, even if it is wrong and there is a session too.
+ * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key that is
+ * sent decides, even if it is wrong and there is a session too.
  */
 export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
   return async (ctx) => {
@@ -39,7 +39,7 @@ async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<C
   return known.caller;
 }
 
-/** Who sends this key, with what the path names. Null if the key is wrong, revoked or expired. */
+/** Returns who sends this key, with what the path names. Null if the key is wrong, revoked or expired. */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
   token: string,
@@ -74,8 +74,8 @@ function idsOf({ params, state }: ApiContext): PathIds {
   return { workspaceId: id(params.workspaceId), serviceId: readable ? id(params.serviceId) : null };
 }
 
-/** The session of a cookie's token, if the request comes from the client that the session belongs to. */
-export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | undefined> {
+/** Returns the session of a cookie's token. Null if it has ended or belongs to another client. */
+export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
@@ -83,7 +83,7 @@ export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string)
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;
   const token = readCookie(ctx, 'session');
-  const session = token === null ? undefined : await sessionOf(deps, ctx, token);
+  const session = token === null ? null : await sessionOf(deps, ctx, token);
   if (!session) return null;
   if (Date.now() - session.seen_at.getTime() > NOTED_MS) await recordSessionUse(db, session.id);
   return {

@@ -6,7 +6,7 @@ import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.j
 import type { ApiDeps } from '../http/context.js';
 import type { ApiStep } from '../http/state.js';
 
-/** Finds the workspace of the path for the caller and applies the policy of the operation (specification, Authentication). */
+/** Finds the workspace of the path and applies the operation's policy (specification, Authentication). */
 export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
   return async (ctx) => {
     const { caller } = ctx.state;

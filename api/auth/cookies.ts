@@ -4,8 +4,8 @@ import type { ApiContext, ApiMiddleware } from '../http/state.js';
 export type CookieName = 'session' | 'visitor';
 
 /**
- * Decides whether cookies are those of TLS. They are if the request came over TLS, and if PUBLIC_URL has https, because a
- * proxy in front may not say that it ended TLS. A browser without TLS drops such cookies.
+ * Decides whether cookies are those of TLS. They are if the request came over TLS, and if PUBLIC_URL has https, because a proxy in
+ * front may not say that it ended TLS. A browser without TLS drops such cookies.
  */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
@@ -32,7 +32,7 @@ export function readCookie(ctx: ApiContext, name: CookieName): string | null {
   return value !== undefined && VALUE.test(value) ? value : null;
 }
 
-/** The cookie lasts until the given time, or without one until the browser ends. */
+/** Sets a cookie that lasts until the given time, or without one until the browser ends. */
 export function writeCookie(ctx: ApiContext, name: CookieName, value: string, expires?: Date): void {
   ctx.cookies.secure = ctx.state.tls;
   ctx.cookies.set(nameOf(ctx, name), value, {

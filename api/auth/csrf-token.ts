@@ -1,4 +1,5 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
+import { sameSecret } from '../../shared/secrets/random-token.js';
 
 /**
  * The tokens that a page must send with a session's writes (specification, Authentication 3). A token is derived from
@@ -18,8 +19,6 @@ export class CsrfTokens {
 
   /** Compares in constant time. */
   matches(cookie: string, given: string): boolean {
-    const expected = Buffer.from(this.tokenFor(cookie));
-    const found = Buffer.from(given);
-    return expected.length === found.length && timingSafeEqual(expected, found);
+    return sameSecret(given, this.tokenFor(cookie));
   }
 }

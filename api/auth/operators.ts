@@ -1,6 +1,6 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Config } from '../../shared/core/config.js';
+import { hashToken, sameSecret } from '../../shared/secrets/random-token.js';
 import type { ApiContext } from '../http/state.js';
 import type { GuessLimit } from './guess-limit.js';
 
@@ -20,7 +20,7 @@ export class Operators {
   async proves(ctx: ApiContext): Promise<boolean> {
     const [, encoded = ''] = /^basic +([A-Za-z0-9+/=]+)$/i.exec(ctx.get('Authorization').trim()) ?? [];
     if (encoded === '' || !this.#credentials) return false;
-    const proof = digest(`${ctx.ip} ${encoded}`).toString('hex');
+    const proof = hashToken(`${ctx.ip} ${encoded}`).toString('hex');
     if (this.#proved.get(ctx.req.socket) === proof) return true;
     const given = Buffer.from(encoded, 'base64').toString('utf8');
     const { giveBack } = await this.#guesses.password(ctx, given.split(':')[0] ?? '');
@@ -30,13 +30,4 @@ export class Operators {
     this.#proved.set(ctx.req.socket, proof);
     return true;
   }
-}
-
-/** Compares in a time that depends on neither text's content. */
-export function sameSecret(given: string, expected: string): boolean {
-  return timingSafeEqual(digest(given), digest(expected));
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

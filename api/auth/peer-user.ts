@@ -17,7 +17,7 @@ const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
 
-/** The user id of the process that made the connection; null if it cannot be known (not Linux, another host). */
+/** Returns the user id of the process that made the connection. Null if it cannot be known (not Linux, another host). */
 export function peerUser(socket: Socket): Promise<number | null> {
   const known = found.get(socket);
   if (known) return known;

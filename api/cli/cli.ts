@@ -1,10 +1,10 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { CliError, EXIT } from './exit.js';
-import { ApiClient, send } from './http.js';
+import { ApiClient, send } from './api-client.js';
+import type { Service, Workspace } from './api-types.js';
+import { CliError, EXIT } from './exit-codes.js';
 import { type Login, readSettings, type Settings, settingsPath, writeSettings } from './settings-file.js';
 import { type Streams, Terminal } from './terminal.js';
-import type { Service, Workspace } from './types.js';
 
 /** Options of every command. */
 export interface GlobalOptions {
@@ -146,7 +146,7 @@ export class Cli {
   }
 }
 
-/** The address of an installation: without a slash at the end, and without the API's own path. Throws 2. */
+/** Returns the address of an installation: without a slash at the end, and without the API's own path. Throws 2. */
 export function normalUrl(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
   let url: URL;
@@ -160,7 +160,7 @@ export function normalUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api(\/v1)?$/, '');
 }
 
-/** The workspaces that a key may act in: the one that it was made for. */
+/** Returns the workspaces that a key may act in: the one that it was made for. */
 export async function workspacesOf(url: string, key: string, signal: AbortSignal): Promise<Workspace[]> {
   const { body } = await send(`${url}/api/v1/workspaces`, {
     method: 'GET',
@@ -187,7 +187,7 @@ function chooseLogin(logins: readonly Login[], url: string | undefined, workspac
   throw new CliError(EXIT.notSignedIn, `There is no key of the workspace ${workspace}: run rnv login --workspace`);
 }
 
-/** The service with this id or name, or with this name in addresses. Throws 5, and 2 if several have the name. */
+/** Returns the service with this id or name, or with this name in addresses. Throws 5, and 2 if several have the name. */
 export function pickService(services: readonly Service[], text: string): Service {
   const byId = services.find(({ id }) => id === text);
   if (byId) return byId;

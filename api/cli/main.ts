@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
-import { CliError, EXIT } from './exit.js';
+import { CliError, EXIT } from './exit-codes.js';
 import { createProgram } from './program.js';
-import { escaped } from './text.js';
+import { escaped } from './terminal-text.js';
 
 /** `rnv`, the command line for people who deploy. It knows the API and nothing else of the platform. */
 
@@ -28,7 +28,7 @@ function versionOf(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** The exit code. Everything that goes wrong is said on stderr. */
+/** Runs the command line and returns its exit code. Errors are printed on stderr. */
 async function main(args: readonly string[]): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
   const surroundings = { env, cwd: process.cwd(), args, stdin, stdout, stderr, signal: interruption.signal };

@@ -17,7 +17,7 @@ stderr. Exit codes: 0 done, 1 unexpected, 2 usage, 3 not signed in, 4 forbidden,
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
 
-/** The commands of `rnv`. Their actions reject with CliError. */
+/** Returns the commands of `rnv`. Their actions reject with CliError. */
 export function createProgram(surroundings: Surroundings, version: string): Command {
   const program = new Command('rnv')
     .description('Deploys to a Ranvier installation')

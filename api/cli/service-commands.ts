@@ -7,7 +7,7 @@ import * as lifecycle from './commands/lifecycle.js';
 import * as previews from './commands/previews.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
-import { parseDuration } from './text.js';
+import { parseDuration } from './terminal-text.js';
 
 /** How the commands are added: `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
 export interface Parts {
@@ -154,7 +154,7 @@ function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
     .action(acts(data.restore));
 }
 
-/** The milliseconds of a duration such as 15m. Throws InvalidArgumentError. */
+/** Returns the milliseconds of a duration such as 15m. Throws InvalidArgumentError. */
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');

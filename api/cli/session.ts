@@ -1,4 +1,4 @@
-import { type Answer, send } from './http.js';
+import { type Answer, send } from './api-client.js';
 
 /** A browser's session for as long as `rnv login` takes: it makes a key, which a key cannot. */
 export class Session {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { CliError, EXIT } from './exit.js';
+import { CliError, EXIT } from './exit-codes.js';
 
 /** A key of one workspace of one installation. */
 export interface Login {
@@ -31,7 +31,7 @@ export function settingsPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'ranvier', 'rnv.json');
 }
 
-/** Null if there is no file. `tooOpen` is true if other users could read the keys. */
+/** Returns null if there is no file. `tooOpen` is true if other users could read the keys. */
 export async function readSettings(path: string): Promise<{ settings: Settings; tooOpen: boolean }> {
   let text: string;
   try {

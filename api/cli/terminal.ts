@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
-import { CliError, EXIT, missingAnswer } from './exit.js';
-import { escaped } from './text.js';
+import { CliError, EXIT, missingAnswer } from './exit-codes.js';
+import { escaped } from './terminal-text.js';
 
 type Input = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
 type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;

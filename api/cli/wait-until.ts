@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ApiError } from './api-client.js';
 import type { Cli } from './cli.js';
-import { type CliError, EXIT } from './exit.js';
-import { ApiError } from './http.js';
+import { type CliError, EXIT } from './exit-codes.js';
 
 export interface WaitUntil {
   /** In milliseconds. Without it the wait has no end. */
@@ -10,15 +10,15 @@ export interface WaitUntil {
   late?: () => CliError;
   /** Between two looks, in milliseconds. It may depend on the time that has passed. */
   intervalMs: number | ((elapsedMs: number) => number);
-  /** The line that says that the connection is lost. It is written once for each outage. */
+  /** Returns the message for a lost connection. It is printed once for each outage. */
   lost?: () => string;
 }
 
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Calls `look` with the milliseconds that have passed until it returns something, and returns that. Goes on after an outage of the API and after a
- * refusal by a limit. Throws `late` after the timeout, and whatever else `look` throws.
+ * Calls `look` with the milliseconds that have passed until it returns something, and returns that. Goes on after an outage of the
+ * API and after a refusal by a limit. Throws `late` after the timeout, and whatever else `look` throws.
  */
 export async function waitUntil<T extends object>(
   { signal, terminal }: Cli,

@@ -15,7 +15,7 @@ const MIB = 1024 ** 2;
 /** A command names two commits and a ref. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
-/** The limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack, with its own words. */
+/** Returns the limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack, with its own words. */
 export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
@@ -80,14 +80,14 @@ const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;
 
-/** True if a client that sent these bytes in this time is too slow to keep its place. */
+/** Returns true if a client that sent these bytes in this time is too slow to keep its place. */
 export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
   return waitedMs > patienceMs + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
 /**
- * Calls `end` once if the client is too slow: it neither sends its body, which goes to `body`, nor reads the answer. Time in which the
- * platform works is not the client's. Returns how to stop watching.
+ * Calls `end` once if the client sends its body or reads the answer too slowly. The body goes to `body`. Time in which the platform
+ * works does not count. Returns a function that stops watching.
  */
 export function watchPace(
   { req, res, body }: { req: IncomingMessage; res: ServerResponse; body: Transform },

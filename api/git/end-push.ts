@@ -8,8 +8,8 @@ import { signalProcess } from '../../shared/core/signal-process.js';
 const TIDIES_MS = 5_000;
 
 /**
- * Ends a push. If only the program that unpacks it is killed, git refuses the push and removes what it has stored; a kill of all of git
- * would leave that on the disk.
+ * Ends a push. If only the program that unpacks it is killed, git refuses the push and removes what it has stored; a kill of all of
+ * git would leave that on the disk.
  */
 export function endPush(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;

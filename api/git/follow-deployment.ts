@@ -27,7 +27,7 @@ const POLL_INTERVAL_MS = 500;
 const QUIET_MS = 20_000;
 const LINES = 500;
 const HOURS = 24;
-/** What is said when a step begins. */
+/** Shown when a step begins. */
 const WHILE: Readonly<Record<StepName, string>> = { queued: 'queued', build: 'building', release: 'releasing' };
 /** After every step. */
 const LATEST = new Date(8.64e15);

@@ -12,8 +12,8 @@ import { type BodyLimits, boundedBody, FETCH_LIMITS, pushLimits, watchPace } fro
 import { endPush } from './end-push.js';
 import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
 import { HookChannel } from './hook-channel.js';
+import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './pushed-repositories.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
-import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './repositories.js';
 
 /** A request that git's `http-backend` answers. */
 export interface Exchange {
@@ -42,8 +42,8 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
 );
 
 /**
- * Answers a fetch or clone. `anyCommit` allows commits that no branch names. For everybody else git's second protocol is off: with it, git
- * gives out any object whose id is known.
+ * Answers a fetch or clone. `anyCommit` allows commits that no branch names. For everybody else git's second protocol is off: with
+ * it, git gives out any object whose id is known.
  */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
@@ -66,8 +66,8 @@ export async function fetchFrom(
 const UNPACKS_ALONE_MS = 10_000;
 
 /**
- * Answers a push. What the pusher sent is stored and deployed even if the connection is lost meanwhile: git and its hook go on,
- * and their output is read and dropped. A push that takes longer to unpack is ended: a small pack can stand for hours of work.
+ * Answers a push. What the pusher sent is stored and deployed even if the connection is lost meanwhile: git and its hook go on, and
+ * their output is read and dropped. A push that takes longer to unpack is ended: a small pack can stand for hours of work.
  */
 export async function pushTo(
   deps: PushDeps,

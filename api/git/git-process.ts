@@ -14,7 +14,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
 export type Settings = readonly (readonly [key: string, value: string])[];
 
-/** What holds for every command, whatever the repository's own configuration says. */
+/** Settings of every command, over the repository's own configuration. */
 const HARDENED: Settings = [
   ['core.fsmonitor', 'false'],
   ['core.attributesFile', '/dev/null'],
@@ -61,11 +61,11 @@ export interface GitResult {
 export async function runGit(
   repository: string | null,
   args: readonly string[],
-  { hooks = '/dev/null', long = false }: { hooks?: string; long?: boolean } = {},
+  { long = false }: { long?: boolean } = {},
 ): Promise<GitResult> {
   const argv = [...(repository ? [`--git-dir=${repository}`] : []), ...args];
   const options = {
-    env: gitEnvironment([], hooks),
+    env: gitEnvironment([], '/dev/null'),
     limits: LIMITS,
     timeout: long ? PACK_MS : COMMAND_MS,
     maxBuffer: MAX_OUTPUT_BYTES,

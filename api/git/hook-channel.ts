@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { MAX_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
-import { FLUSH, type Packet, PacketReader, packet } from './packets.js';
+import { FLUSH, type Packet, PacketReader, packet } from './pkt-lines.js';
 
 /** What git tells the hook `proc-receive`. */
 export interface HookRequest {
@@ -20,7 +20,7 @@ const MAX_LINE_LENGTH = 2000;
 
 /** The API's end of the pipes to the hook. */
 export class HookChannel {
-  readonly #input: Readable;
+  readonly #chunks: AsyncIterator<Buffer>;
   readonly #answers: Writable;
   readonly #messages: Writable;
   readonly #reader = new PacketReader();
@@ -29,11 +29,11 @@ export class HookChannel {
   constructor(child: ChildProcess) {
     // The type of `stdio` ends with the fifth.
     const [input, answers, messages] = (child.stdio as readonly unknown[]).slice(3);
-    this.#input = input as Readable;
+    this.#chunks = (input as Readable)[Symbol.asyncIterator]();
     this.#answers = answers as Writable;
     this.#messages = messages as Writable;
     // A hook that was killed closes its ends. The work goes on without it.
-    for (const stream of [this.#input, this.#answers, this.#messages]) stream.on('error', () => undefined);
+    for (const stream of [input as Readable, this.#answers, this.#messages]) stream.on('error', () => undefined);
   }
 
   /** Resolves to null if git ends without calling the hook, because it refused the push itself. */
@@ -85,28 +85,13 @@ export class HookChannel {
   /** The next packet; undefined at the end. */
   async #next(): Promise<Packet | undefined> {
     while (this.#waiting.length === 0) {
-      const chunk = this.#input.read() as Buffer | null;
-      if (chunk !== null) this.#waiting.push(...this.#reader.push(chunk));
-      else if (!(await readableOrEnd(this.#input))) return undefined;
+      // A hook that was killed ends the pipe early, which the iterator reports as an error.
+      const { value, done } = await this.#chunks.next().catch(() => ({ value: undefined, done: true as const }));
+      if (done) return undefined;
+      this.#waiting.push(...this.#reader.push(value));
     }
     return this.#waiting.shift();
   }
-}
-
-function readableOrEnd(stream: Readable): Promise<boolean> {
-  if (stream.readableEnded || stream.destroyed) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const done = (more: boolean) => () => {
-      for (const [event, listener] of listeners) stream.off(event, listener);
-      resolve(more);
-    };
-    const listeners: [string, () => void][] = [
-      ['readable', done(true)],
-      ['end', done(false)],
-      ['close', done(false)],
-    ];
-    for (const [event, listener] of listeners) stream.on(event, listener);
-  });
 }
 
 function parseUpdate(line: string): RefUpdate {
@@ -114,7 +99,7 @@ function parseUpdate(line: string): RefUpdate {
   return { from, to, ref: ref.join(' ') };
 }
 
-/** A line without the characters that control a terminal; colours stay. */
+/** Returns a line without the characters that control a terminal; colours stay. */
 export function printable(line: string): string {
   return (
     line

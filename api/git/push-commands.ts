@@ -27,9 +27,8 @@ export interface QueuedPush {
 }
 
 /**
- * Queues the deployment of a pushed commit, or finds the one that an earlier push of the same commit has queued and that has
- * not ended. A branch that is not the service's is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment`
- * and `previewForBranch` throw.
+ * Queues the deployment of a pushed commit, unless an earlier push has an open deployment of it. A branch that is not the service's
+ * is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment` and `previewForBranch` throw.
  */
 export async function queuePush(
   trx: Transaction,
@@ -62,7 +61,7 @@ async function queue(
   return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
-/** An id for a deployment that is to be queued. */
+/** Returns an id for a deployment that is to be queued. */
 export function newDeploymentId(): string {
   return uuidv7();
 }

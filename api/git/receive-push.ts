@@ -14,7 +14,7 @@ import { getService } from '../../shared/services/store.js';
 import { followDeployment } from './follow-deployment.js';
 import type { HookAnswer, HookChannel, HookRequest } from './hook-channel.js';
 import { newDeploymentId, queuePush } from './push-commands.js';
-import type { PushedRepository } from './repositories.js';
+import type { PushedRepository } from './pushed-repositories.js';
 import { settleEndedPush } from './settle-pushes.js';
 
 export interface PushDeps extends CommandDeps {
@@ -31,20 +31,20 @@ export interface Push {
   repository: PushedRepository;
   folderId: string;
   actor: string;
-  /** Who pushes, for the audit log. */
-  audited: Pick<AuditEntry, 'workspaceId' | 'actor' | 'userId' | 'credential' | 'credentialId' | 'requestId'>;
+  /** The pusher, for the audit log. */
+  audited: Pick<AuditEntry, 'workspace_id' | 'actor' | 'user_id' | 'credential' | 'credential_id' | 'request_id'>;
   /** Throws if the pusher may not read values of protected environments. */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** What is to do once git has ended. */
+/** Work to do once git has ended. */
 export type Afterwards = () => Promise<void>;
 
 const NOTHING = /^0+$/;
 
 /**
- * Carries out a push whose objects git has stored: deletes and moves branches, deploys the commit of the service's branch and
- * shows the pusher how it goes. Answers git for each ref. A pusher that disconnects changes nothing.
+ * Carries out a push whose objects git has stored, and answers git for each ref. Deletes and moves branches, deploys the commit of
+ * the service's branch and shows the pusher its progress. A pusher that disconnects changes nothing.
  */
 export async function receivePush(
   deps: PushDeps,
@@ -122,7 +122,9 @@ async function deleteBranch(
   return { ref, ok: true };
 }
 
-/** Deploys a branch to its preview. Null if it has none and gets none; the pusher sees why one that is wanted cannot be made. */
+/**
+ * Deploys a branch to its preview. Null if it has none and gets none. If a wanted preview cannot be made, the pusher is shown why.
+ */
 async function showBranch(
   deps: PushDeps,
   push: Push,
@@ -168,7 +170,7 @@ interface DeployOptions {
   shallow: string;
 }
 
-/** What a ref came to. */
+/** The answer for one ref, and the work that follows. */
 interface Done {
   answer: HookAnswer;
   afterwards: Afterwards;
@@ -203,7 +205,7 @@ async function deployBranch(
       const service = await getService(trx, queued.serviceId);
       if (!service) throw new AppError('not_found');
       const path = `/services/${service.id}/deploys`;
-      const target = { operation: 'deployment.create', path, targetId: queued.id, targetName: service.name };
+      const target = { operation: 'deployment.create', path, target_id: queued.id, target_name: service.name };
       if (!queued.joined) await insertAuditEntry(trx, { ...push.audited, ...target });
       return { ...queued, service };
     })

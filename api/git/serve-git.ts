@@ -14,9 +14,9 @@ import { API_ROOT, type Endpoint } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
 import type { ApiContext, ApiMiddleware } from '../http/state.js';
-import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward.js';
+import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward-request.js';
 import { fetchFrom, pushTo } from './git-backend.js';
-import { PushedRepositories } from './repositories.js';
+import { PushedRepositories } from './pushed-repositories.js';
 
 /**
  * `git push`, `git fetch` and `git clone` of services that are deployed by push: `/git/<workspaceId>/<slug>.git`, with a key as the
@@ -93,12 +93,12 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
           actor: visitor.caller.email,
           authorize: visitor.authorize,
           audited: {
-            workspaceId: request.workspaceId,
+            workspace_id: request.workspaceId,
             actor: visitor.caller.email,
-            userId: visitor.caller.userId,
+            user_id: visitor.caller.userId,
             credential: visitor.caller.kind,
-            credentialId: visitor.caller.credentialId,
-            requestId: ctx.state.requestId,
+            credential_id: visitor.caller.credentialId,
+            request_id: ctx.state.requestId,
           },
         },
       });
@@ -216,7 +216,7 @@ function parse(ctx: ApiContext): GitRequest {
   return { workspaceId: workspaceId.toLowerCase(), name: name.toLowerCase(), rest, pushes };
 }
 
-/** User and password of HTTP basic authentication, '' if there is none. */
+/** Returns the user and the password of HTTP basic authentication, '' if there is none. */
 export function basic(header: string): { user: string; password: string } {
   const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header.trim()) ?? [];
   const text = Buffer.from(encoded, 'base64').toString('utf8');

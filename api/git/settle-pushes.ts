@@ -4,12 +4,12 @@ import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { branchRef } from '../../shared/pushes/model.js';
 import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/store.js';
-import type { PushedRepositories, PushedRepository } from './repositories.js';
+import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Moves the branch to the commit of a push whose deployment is live, unless a later push has moved it already; forgets the
- * commit if the deployment has failed. Does nothing if that was done, if the deployment has not ended, or if git is going
- * to move the branch. The push itself calls it, and so does the upkeep, in case the process died that received the push.
+ * Moves the branch to a pushed commit that is live, and forgets a commit that failed. A later push that has moved the branch wins.
+ * Does nothing if that was done, if the deployment has not ended, or if git is going to move the branch. The push itself calls it,
+ * and so does the upkeep, in case the process that received the push died.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;
@@ -38,8 +38,8 @@ export interface UpkeepDeps {
 }
 
 /**
- * Settles pushes whose client has gone, removes the repositories of deleted services, and tells other API hosts where these repositories
- * are. Every API process does it for its own folder. Returns how to stop it.
+ * Starts the upkeep of pushed repositories, and returns a function that stops it. It settles pushes whose client has gone, removes
+ * repositories of deleted services, and announces this process to other API hosts. Every API process does it for its own folder.
  */
 export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {
   let running: Promise<void> | null = null;

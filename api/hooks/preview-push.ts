@@ -16,9 +16,8 @@ export interface PreviewPush {
 }
 
 /**
- * Reports a push of another branch than the service's to its preview, and makes the preview under `previewMode: automatic`.
- * Returns what to answer; null if the branch has no preview and gets none. A repository's server reports only pushes to
- * the repository itself: branches of forks never come here.
+ * Reports a pushed branch to its preview, and makes the preview under `previewMode: automatic`. Returns the answer; null if the
+ * branch has no preview and gets none. Servers report only pushes to the repository itself, so branches of forks never come here.
  */
 export async function pushToPreview(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -62,8 +61,8 @@ export async function pushToPreview(
 }
 
 /**
- * Has the repository asked at once whether a branch with a preview is really gone. The report itself ends nothing: the
- * branch may have been pushed again before it arrived.
+ * Has the repository asked at once whether a branch with a preview is really gone. The report itself ends nothing: the branch may
+ * have been pushed again before it arrived.
  */
 export async function noteDeletedBranch(
   { db }: Pick<ApiDeps, 'db'>,

@@ -20,8 +20,9 @@ export interface PullDelivery {
 type Answer = { status: number; reason: string };
 
 /**
- * Stores a report about a pull request, and makes, updates or deletes its preview. Nothing of a fork is deployed before a member approves
- * its commit. Returns the HTTP status and the reason that the caller of the hook receives. A preview that cannot be made is no error.
+ * Stores a report about a pull request, and makes, updates or deletes its preview. Nothing of a fork is deployed before a member
+ * approves its commit. Returns the HTTP status and the reason that the caller of the hook receives. A preview that cannot be made
+ * is no error.
  */
 export async function receivePull(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -56,7 +57,7 @@ export async function receivePull(
   }
 
   /**
-   * Stores a commit event for the preview if it exists; null if there is none, or if it is being deleted. If there is none, or if it was
+   * Stores a commit event for a preview that exists. Null if there is none, or if it is being deleted. Then, and if the preview was
    * closed, a retry is recorded first: it makes the preview if this process dies, or if a deletion removes this one meanwhile.
    */
   async function notifyExisting(

@@ -49,9 +49,9 @@ const STORED = { each: 2, all: 6, waiting: 20 };
 const BODY_MS = 20_000;
 
 /**
- * `POST /api/hooks/{hookId}`: takes a delivery of a server of repositories, or the call of a deploy hook. It is verified, stored, and
- * answered with 202; a worker looks at the repository afterwards. A genuine delivery that deploys nothing gets 200 and the reason, because
- * servers switch hooks off that answer with errors.
+ * Serves `POST /api/hooks/{hookId}`: deliveries of git servers, and calls of deploy hooks. They are verified, stored, and answered
+ * with 202; a worker looks at the repository afterwards. A genuine delivery that deploys nothing gets 200 and the reason, because
+ * servers switch off hooks that answer with errors.
  */
 export function receiveHook(deps: ApiDeps): ApiMiddleware {
   const { db, keyring } = deps;
@@ -175,7 +175,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
-/** The JSON of a delivery; GitHub can send it as a form too. Null if it is none, which deploys nothing. */
+/** Parses the JSON of a delivery, which GitHub can also send as a form. Null if it is none, which deploys nothing. */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {
     const text = body.toString('utf8');

@@ -20,17 +20,17 @@ export function auditEntry(
   const { id, name } = targetOf(answer, path, ids.at(-1) ?? null);
   const { confirm } = input.body;
   return {
-    workspaceId: workspace.row.id,
+    workspace_id: workspace.row.id,
     actor: caller.email,
-    userId: caller.userId,
+    user_id: caller.userId,
     credential: caller.kind,
-    credentialId: caller.credentialId,
+    credential_id: caller.credentialId,
     operation,
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
-    targetId: id,
+    target_id: id,
     // The handler has compared the confirmation with the name.
-    targetName: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
-    requestId,
+    target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
+    request_id: requestId,
   };
 }
 

@@ -1,8 +1,8 @@
 import Router from '@koa/router';
 import { assertMigrated } from '../../shared/core/database/migrate.js';
 import { AppError, errorMessage } from '../../shared/core/errors.js';
+import { sameSecret } from '../../shared/secrets/random-token.js';
 import type { Operators } from '../auth/operators.js';
-import { sameSecret } from '../auth/operators.js';
 import type { ApiDeps } from './context.js';
 import type { ApiContext, ApiState } from './state.js';
 

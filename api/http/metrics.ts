@@ -38,7 +38,7 @@ export class Metrics {
   readonly #db: Db;
   readonly #engine: Engine;
 
-  /** So many services have labels of their own. */
+  /** Services that have labels of their own. */
   constructor(db: Db, engine: Engine, mostServices: number) {
     const registers = [this.#registry];
     this.#services = new ServiceMetrics(this.#registry, db, mostServices);

@@ -1,23 +1,8 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowCountOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
-
-/** Who changed what. It has no value that was written. */
-export interface AuditEntry {
-  workspaceId: string;
-  actor: string;
-  userId: string;
-  credential: 'key' | 'session';
-  credentialId: string;
-  operation: string;
-  /** Below the workspace, with the ids in it. */
-  path: string;
-  targetId: string | null;
-  targetName: string;
-  requestId: string;
-}
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface AuditRow {
@@ -28,6 +13,7 @@ export interface AuditRow {
   credential: 'key' | 'session';
   credential_id: string;
   operation: string;
+  /** Below the workspace, with the ids in it. */
   path: string;
   target_id: string | null;
   target_name: string;
@@ -35,9 +21,16 @@ export interface AuditRow {
   created_at: Date;
 }
 
+/** An entry that is written: who changed what. It never has a value that was written. */
+export type AuditEntry = Omit<AuditRow, 'id' | 'created_at'>;
+
+const ENTRY_COLUMNS = [
+  ...(['workspace_id', 'actor', 'user_id', 'credential', 'credential_id'] as const),
+  ...(['operation', 'path', 'target_id', 'target_name', 'request_id'] as const),
+];
+
 /** SQL: the columns of an entry, in the order of `auditValues`. */
-export const AUDIT_COLUMNS = `id, workspace_id, actor, user_id, credential, credential_id, operation, path,
-                              target_id, target_name, request_id`;
+export const AUDIT_COLUMNS = ['id', ...ENTRY_COLUMNS].join(', ');
 
 const INSERT = prepare(
   `insert into audit_entries (${AUDIT_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -48,27 +41,15 @@ export async function insertAuditEntry(trx: Transaction, entry: AuditEntry): Pro
   await rowsOfPrepared(trx, INSERT, auditValues(entry));
 }
 
-/** The values of a new entry, for a statement that writes it together with what it is about. */
+/** Returns the values of a new entry, for a statement that writes it together with what it is about. */
 export function auditValues(entry: AuditEntry): unknown[] {
-  return [
-    uuidv7(),
-    entry.workspaceId,
-    entry.actor,
-    entry.userId,
-    entry.credential,
-    entry.credentialId,
-    entry.operation,
-    entry.path,
-    entry.targetId,
-    entry.targetName,
-    entry.requestId,
-  ];
+  return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column])];
 }
 
 /** An entry with the name of its key; null for a session. */
 export type AuditView = AuditRow & { key_name: string | null };
 
-/** The writes in a workspace, newest first. */
+/** Returns the writes in a workspace, newest first. */
 export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest): Promise<Page<AuditView>> {
   const query: Knex.QueryBuilder<AuditView> = db('audit_entries as a')
     .leftJoin('api_keys as k', 'k.id', 'a.credential_id')
@@ -80,13 +61,11 @@ export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest)
 /** Rows that one run of retention deletes; the next run goes on. */
 const BATCH = 20_000;
 
-/** Retention: deletes entries of more than 90 days, which is what the database allows. Returns how many. */
-export async function deleteOldAuditEntries(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
+/** Deletes entries of more than 90 days, which is what the database allows. Returns how many. */
+export function deleteOldAuditEntries(db: Db): Promise<number> {
+  return rowCountOf(
     db,
     `delete from audit_entries where id in (
-       select id from audit_entries where created_at < now() - interval '90 days' order by created_at limit ${BATCH})
-     returning id`,
+       select id from audit_entries where created_at < now() - interval '90 days' order by created_at limit ${BATCH})`,
   );
-  return rows.length;
 }

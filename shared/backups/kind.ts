@@ -1,7 +1,7 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { BackupStatus } from './model.js';
 
-/** The whole machine. A fault of the platform queues a backup again: its next try makes a new archive. */
+/** The table of states. A fault of the platform queues a backup again: its next try makes a new archive. */
 const STATES = {
   // It fails while it waits if its service is deleted.
   queued: { claimed: 'running', failed: 'failed' },

@@ -1,3 +1,4 @@
+import type { LeasedColumns } from '../engine/kind.js';
 import { DATABASE_PLANS } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 
@@ -16,35 +17,23 @@ export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
 export const MAX_MANUAL_BACKUPS = 10;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface BackupRow {
-  id: string;
-  workspace_id: string;
+export interface BackupRow extends LeasedColumns<BackupStatus> {
   service_id: string;
   trigger: BackupTrigger;
   actor: string;
-  status: BackupStatus;
   scheduled_for: Date | null;
   size_bytes: number | null;
   data_bytes: number | null;
-  error: string;
   sealed_key: Buffer | null;
   store: string | null;
   object: string | null;
-  fence: number;
-  worker_id: string | null;
-  lease_expires_at: Date | null;
-  due_at: Date | null;
-  dispatches: number;
-  created_at: Date;
   started_at: Date | null;
-  finished_at: Date | null;
-  updated_at: Date;
   deleted_at: Date | null;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Days that a service's backups are kept: what it asks for, at most what its plan allows. */
+/** Returns how many days a service's backups are kept: what it asks for, at most what its plan allows. */
 export function retentionDays({
   backupRetentionDays,
   plan,
@@ -53,12 +42,14 @@ export function retentionDays({
   return Math.min(backupRetentionDays, most);
 }
 
-/** When a backup of this time expires. A change of the service's configuration changes it for all of its backups. */
+/** Returns when a backup of this time expires. A change of the service's configuration changes it for all of its backups. */
 export function expiryOf(createdAt: Date, configuration: Parameters<typeof retentionDays>[0]): Date {
   return new Date(createdAt.getTime() + retentionDays(configuration) * DAY_MS);
 }
 
-/** The time of day at which a service is backed up, in milliseconds after midnight (UTC). Services are spread over the day. */
+/**
+ * Returns the time of day at which a service is backed up, in milliseconds after midnight (UTC). Services are spread over the day.
+ */
 export function slotOfDay(serviceId: string): number {
   // The last digits of a UUID are random, also in version 7.
   const random = Number.parseInt(serviceId.replaceAll('-', '').slice(-8), 16);
@@ -74,7 +65,7 @@ export interface ScheduledService {
 }
 
 /**
- * The slot for which a backup is due, or null. If several slots were missed it is the latest: one backup makes up for all.
+ * Returns the slot for which a backup is due, or null. If several slots were missed it is the latest: one backup makes up for all.
  */
 export function dueSlot({ id, liveSince, lastSlot }: ScheduledService, now: Date): Date | null {
   const offset = slotOfDay(id);
@@ -89,7 +80,7 @@ export interface KeptBackup {
   createdAt: Date;
 }
 
-/** Which of a service's backups have expired. The newest good one is kept, however old it is. */
+/** Returns which of a service's backups have expired. The newest good one is kept, however old it is. */
 export function expiredBackups(
   backups: readonly KeptBackup[],
   configuration: Parameters<typeof retentionDays>[0],
@@ -108,12 +99,12 @@ export function expiredBackups(
 
 const OBJECT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/;
 
-/** True for names that `objectName` makes. Nothing else in a store is ours to remove. */
+/** Returns true for names that `objectName` makes. Nothing else in a store is ours to remove. */
 export function isObjectName(name: string): boolean {
   return OBJECT.test(name);
 }
 
-/** The name of an archive in its store. `fence` is that of the claim that makes it. */
+/** Returns the name of an archive in its store. `fence` is that of the claim that makes it. */
 export function objectName(serviceId: string, backupId: string, fence: number): string {
   return `${serviceId}/${backupId}-${fence}`;
 }

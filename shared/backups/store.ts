@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { Lease } from '../engine/leases.js';
 import { failOpen } from '../engine/requests.js';
@@ -17,8 +17,7 @@ export interface NewBackup {
 }
 
 /**
- * Stores a queued backup, whose job is due at once. Null if another one of the service is under way, or one was made for this
- * slot.
+ * Stores a queued backup, whose job is due at once. Null if another one of the service is under way, or one was made for this slot.
  */
 export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor }: NewBackup) {
   return oneRow<BackupRow>(
@@ -37,19 +36,19 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
   );
 }
 
-/** Records the place of the claim's archive and the key that opens it, before the first byte is written. False if the lease is lost. */
+/** Records where the claim's archive is and the key that opens it, before it is written. False if the lease is lost. */
 export async function recordArchive(
   db: Db,
   { id, fence }: Lease,
   { store, object, sealedKey }: { store: string; object: string; sealedKey: Buffer },
 ): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
+  const changed = await rowCountOf(
     db,
     `update backups set store = :store, object = :object, sealed_key = :sealedKey, updated_at = now()
-      where id = :id and fence = :fence and finished_at is null returning id`,
+      where id = :id and fence = :fence and finished_at is null`,
     { id, fence, store, object, sealedKey },
   );
-  return row !== null;
+  return changed > 0;
 }
 
 /** Ends the open backup of a service that is being deleted. Its worker notices that the lease is lost. */
@@ -61,12 +60,12 @@ export function findBackup(db: Db, serviceId: string, id: string): Promise<Backu
   return db<BackupRow>('backups').where({ id, service_id: serviceId, deleted_at: null }).first();
 }
 
-/** The backup of an id, of any service. */
+/** Returns the backup of an id, of any service. */
 export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
   return db<BackupRow>('backups').where({ id }).first();
 }
 
-/** A service's backups, newest first. */
+/** Returns a service's backups, newest first. */
 export function listBackups(db: Db, serviceId: string, page: PageRequest): Promise<Page<BackupRow>> {
   const query: Knex.QueryBuilder<BackupRow> = db('backups')
     .where({ service_id: serviceId, deleted_at: null })
@@ -74,35 +73,25 @@ export function listBackups(db: Db, serviceId: string, page: PageRequest): Promi
   return fetchPage(query, 'backups', page);
 }
 
-/** True if a backup of the service is under way. */
+/** Returns true if a backup of the service is under way. */
 export async function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
-  const row = await oneRow<{ found: boolean }>(
-    db,
-    'select exists (select from backups where service_id = ? and finished_at is null) as found',
-    [serviceId],
-  );
-  return row?.found ?? false;
+  return (await rowCountOf(db, 'select from backups where service_id = ? and finished_at is null', [serviceId])) > 0;
 }
 
-/** How many good backups on demand the service has. */
-export async function countManualBackups(db: Db, serviceId: string): Promise<number> {
-  const row = await oneRow<{ count: number }>(
+/** Returns how many good backups on demand the service has. */
+export function countManualBackups(db: Db, serviceId: string): Promise<number> {
+  return countOf(
     db,
-    `select count(*) as count from backups
+    `select count(*) from backups
       where service_id = ? and trigger = 'manual' and status = 'succeeded' and deleted_at is null`,
     [serviceId],
   );
-  return row?.count ?? 0;
 }
 
 /** Hides a backup that has ended; a sweep removes it. False if it has not ended. */
 export async function hideBackup(db: Db, id: string): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
-    db,
-    'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null returning id',
-    [id],
-  );
-  return row !== null;
+  const hide = 'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null';
+  return (await rowCountOf(db, hide, [id])) > 0;
 }
 
 /** SQL: true for a data service `s` whose schedule runs. */
@@ -110,8 +99,8 @@ const SCHEDULED = `s.kind in ('postgres', 'redis') and s.lifecycle_status = 'act
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
 /**
- * Services whose last scheduled backup is a day old, with the database's time: `dueSlot` decides. Services that have a backup
- * under way, or are being restored, are left out.
+ * Returns services whose last scheduled backup is a day old, with the database's time. `dueSlot` decides. Services that have a
+ * backup under way, or are being restored, are left out.
  */
 export function servicesToSchedule(
   db: Db,
@@ -128,19 +117,18 @@ export function servicesToSchedule(
   );
 }
 
-/** True if the schedule of a locked service still runs. */
+/** Returns true if the schedule of a locked service still runs. */
 export async function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
-  const row = await oneRow<{ found: boolean }>(
+  const found = await rowCountOf(
     trx,
-    `select exists (select from services s where s.id = :serviceId and ${SCHEDULED}
-        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore'))
-        as found`,
+    `select from services s where s.id = :serviceId and ${SCHEDULED}
+        and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')`,
     { serviceId },
   );
-  return row?.found ?? false;
+  return found > 0;
 }
 
-/** The backups that ended more than a day ago, each with its service's other ones: retention decides by all of them. */
+/** Returns services with a backup that ended more than a day ago, each with all of its backups. */
 export async function backupsByAge(
   db: Db,
 ): Promise<{ serviceId: string; configuration: ServiceConfiguration; now: Date; backups: KeptBackup[] }[]> {
@@ -174,7 +162,7 @@ export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   );
 }
 
-/** Hidden backups whose archive is in one of these stores, or nowhere. */
+/** Returns hidden backups whose archive is in one of these stores, or nowhere. */
 export function hiddenBackups(
   db: Db,
   stores: readonly string[],
@@ -192,7 +180,7 @@ export async function deleteBackup(db: Db, id: string): Promise<void> {
   await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
 }
 
-/** Which of these archives a backup still names. The others were left behind by workers that died. */
+/** Returns which of these archives a backup still names. The others were left behind by workers that died. */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
   const rows = await rowsOf<{ object: string }>(
     db,
@@ -202,12 +190,11 @@ export async function namedObjects(db: Db, objects: readonly string[]): Promise<
   return new Set(rows.map(({ object }) => object));
 }
 
-/** The claims of all open backups, as `<id>-<fence>`. */
+/** Returns the claims of all open backups, as `<id>-<fence>`. */
 export async function openClaims(db: Db): Promise<Set<string>> {
   const rows = await rowsOf<{ claim: string }>(
     db,
     `select id || '-' || fence as claim from backups where finished_at is null`,
-    [],
   );
   return new Set(rows.map(({ claim }) => claim));
 }

@@ -15,8 +15,8 @@ export interface DeployCommitInput {
 }
 
 /**
- * Queues the deployment of a new commit and ends the event, in one transaction: a service deploys a branch's commit once, also
- * if it is reported twice. Returns the deployment's id, or null if another report was first. Throws what `queueDeployment` throws.
+ * Queues the deployment of a new commit and ends the event, in one transaction. A commit that is reported twice is deployed once.
+ * Returns the deployment's id, or null if another report was first. Throws what `queueDeployment` throws.
  */
 export async function deployCommit(
   trx: Transaction,
@@ -48,8 +48,9 @@ export async function deployCommit(
 }
 
 /**
- * Admits values of the service's own protected environment only. A reported commit has no caller whose role could be checked; that the
- * service deploys by itself was set by a person with the needed role. A service outside of the environment does not get its values.
+ * Admits values of the service's own protected environment only. A reported commit has no caller whose role could be checked; that
+ * the service deploys by itself was set by a person with the needed role. A service outside of the environment does not get its
+ * values.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -1,19 +1,19 @@
 import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 
-/** What is known of a branch of a service. */
+/** What the database knows of a service's branch. */
 export interface KnownCommits {
-  /** The newest commit that was looked at; null if none was. */
+  /** The newest commit that was handled; null if none was. */
   head: string | null;
   /** The commit of the branch's latest deployment; null if there is none. */
   deployed: string | null;
-  /** A deployment waits that has not looked yet which commit it deploys. */
+  /** A waiting deployment has yet to find out which commit it deploys. */
   undecided: boolean;
 }
 
-/** `first`: nothing is known of the branch yet. `wait`: a deployment is about to look which commit is the newest. */
+/** `first`: nothing is known of the branch yet. `wait`: a deployment is about to find the newest commit. */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
-/** Whether the branch's newest commit still has to be handled. */
+/** Returns whether the branch's newest commit still has to be handled. */
 export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCommits): Novelty {
   if (commit === head || commit === deployed) return 'known';
   if (undecided) return 'wait';
@@ -30,7 +30,7 @@ export interface CommitFacts {
   matters: (path: string) => boolean;
 }
 
-/** Why a new commit is not deployed, or null. */
+/** Returns why a new commit is not deployed, or null. */
 export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitFacts): string | null {
   if (autoDeploy !== 'commit') return 'autoDeploy of the service is off';
   if (skipsDeployment(message)) return SKIPPED;
@@ -42,34 +42,34 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
 /** Milliseconds between two polls of a repository. */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
-/** When a repository is polled again, in milliseconds from now. Failures double the pause, up to an hour. */
+/** Returns when a repository is polled again, in milliseconds from now. Failures double the pause, up to an hour. */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {
   const pause = hooked ? POLL_MS.hooked : POLL_MS.unhooked;
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));
 }
 
-/** When a repository is polled for the first time: its fingerprint spreads them over a minute. */
+/** Returns when a repository is polled for the first time: its fingerprint spreads them over a minute. */
 export function firstPoll(fingerprint: Buffer): number {
   return (fingerprint.readUInt32BE(0) % 60) * 1000;
 }
 
-/** Branches of a repository that are noted for previews. Polling makes no previews of a repository with more. */
+/** Branches of a repository that are recorded for previews. Polling makes no previews of a repository with more. */
 export const MAX_BRANCHES = 1000;
-/** Previews that one look at a repository asks for; more are asked for by the next. */
+/** Previews that one poll of a repository asks for; the next poll asks for more. */
 const MAX_NEW_PREVIEWS = 20;
 
 export interface BranchNews {
-  /** Branches that are new, or have another commit than the one that is noted. */
+  /** Branches that are new, or have another commit than the recorded one. */
   news: [branch: string, commit: string][];
-  /** What is to be noted: the news, or with the first look all branches. */
+  /** Branches to record: the news, or on the first poll all branches. */
   noted: [branch: string, commit: string][];
-  /** Noted branches that the repository does not have any more. */
+  /** Recorded branches that the repository no longer has. */
   gone: string[];
 }
 
 /**
- * Compares the branches of a repository with those that are noted. With the first look they are only noted, because switching previews on
- * is no reason to deploy every old branch. `own` is the branch that the service deploys.
+ * Compares the branches of a repository with the recorded ones. The first poll only records them, because enabling previews is no
+ * reason to deploy every old branch. `own` is the branch that the service deploys.
  */
 export function branchNews(
   heads: ReadonlyMap<string, string>,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { BranchNews, KnownCommits } from './model.js';
 
@@ -44,29 +44,24 @@ export async function finishCommitEvent(
   id: string,
   { outcome, deploymentId = null }: { outcome: string; deploymentId?: string | null },
 ): Promise<boolean> {
-  const rows = await rowsOf<{ hook_id: string | null }>(
+  const row = await oneRow<{ hook_id: string | null }>(
     db,
     `update commit_events set outcome = :outcome, deployment_id = :deploymentId, finished_at = now(), due_at = null
       where id = :id and finished_at is null returning hook_id`,
     { id, outcome, deploymentId },
   );
-  const [row] = rows;
   if (row?.hook_id) await db('hooks').where({ id: row.hook_id }).update({ outcome });
-  return row !== undefined;
+  return row !== null;
 }
 
 const KEPT_DAYS = 7;
 
-export async function deleteOldCommitEvents(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
-    db,
-    `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS}) returning id`,
-    [],
-  );
-  return rows.length;
+/** Deletes events that ended more than 7 days ago. Returns how many. */
+export function deleteOldCommitEvents(db: Db): Promise<number> {
+  return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
 
-/** What is known of a service's branch. */
+/** Returns what is known of a service's branch. */
 export async function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
   const row = await oneRow<KnownCommits>(
     db,
@@ -87,7 +82,7 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
-/** The commit that the service runs, if it is of this branch. */
+/** Returns the commit that the service runs, if it is of this branch. */
 export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
     db,
@@ -113,7 +108,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Services that are to be watched and are not yet, or have changed since. */
+/** Returns services that must be watched and are not, or have changed since. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
@@ -142,7 +137,7 @@ export async function watchService(
     .merge();
 }
 
-/** Ends watches of services that are not to be watched any more, and forgets repositories that no service has. */
+/** Ends watches of services that need none any more, and deletes repositories without services. */
 export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
@@ -184,7 +179,7 @@ export type PolledService = WatchedService & {
   branch_missing: boolean;
 };
 
-/** The services of a repository. */
+/** Returns the services of a repository. */
 export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise<PolledService[]> {
   return rowsOf<PolledService>(
     db,
@@ -198,13 +193,13 @@ export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise
   );
 }
 
-/** The commits that are noted of a service's branches. */
+/** Returns the commits that are noted of a service's branches. */
 export async function notedBranches(db: Db, serviceId: string): Promise<Map<string, string>> {
   const rows = await db('commit_heads').where({ service_id: serviceId }).select('branch', 'commit_sha');
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
 }
 
-/** Notes branches and forgets those that are gone, and stores an event for each of which a preview is wanted. */
+/** Records branches, deletes those that are gone, and stores an event for each wanted preview. */
 export async function noteBranches(
   trx: Transaction,
   serviceId: string,
@@ -258,7 +253,6 @@ export async function pollFigures(db: Db): Promise<PollFigures> {
     `select count(*) as repositories, count(*) filter (where failures > 0) as failing,
             coalesce(sum(polls), 0)::bigint as polls,
             coalesce(greatest(0, extract(epoch from now() - min(next_at))), 0)::float8 as late from polled_repositories`,
-    [],
   );
   return row ?? { repositories: 0, failing: 0, polls: 0, late: 0 };
 }

@@ -1,17 +1,17 @@
 import ipaddr from 'ipaddr.js';
 
-/** The network that one IPv6 client is usually given: it can use any address of it. */
+/** The prefix length of an IPv6 client: providers usually give it a whole /64. */
 const CLIENT_PREFIX = 64;
-/** The network that one customer is given at most by usual providers: 65,536 of the above. */
+/** The prefix length of a site: providers usually give one customer at most a /48, which is 65,536 /64s. */
 const SITE_PREFIX = 48;
 /** Ranges of IPv6 addresses that contain an IPv4 address: the name in ipaddr.js, and the first byte of the IPv4 address. */
 const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12, rfc6145: 12, '6to4': 2 };
 const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
 
 /**
- * The name by which limits count a client: an IPv4 address as it is, the IPv4 address that an IPv6 address contains
- * (mapped, translated, 6to4), and any other IPv6 address by its /64. A port or a zone is ignored. Text that is no
- * address is 'unknown', so that its sender cannot choose a new name for each request.
+ * Returns the name by which limits count a client. An IPv4 address is its own name, also inside of an IPv6 address (mapped,
+ * translated, 6to4); any other IPv6 address counts by its /64. A port or a zone is ignored. Other text is 'unknown', so that its
+ * sender cannot choose a new name for each request.
  */
 export function clientKey(address: string | undefined): string {
   const text = (address ?? '').trim();
@@ -28,7 +28,7 @@ export function clientKey(address: string | undefined): string {
   return networkOf(bytes, CLIENT_PREFIX);
 }
 
-/** The wider name of a client: for an IPv6 network its /48, for every other client the same name. */
+/** Returns the wider name of a client: the /48 of an IPv6 network, otherwise the same name. */
 export function siteOf(client: string): string {
   const [network = '', prefix] = client.split('/');
   if (prefix !== String(CLIENT_PREFIX)) return client;
@@ -40,7 +40,7 @@ function networkOf(bytes: number[], prefix: number): string {
   return `${ipaddr.fromByteArray(network).toString()}/${prefix}`;
 }
 
-/** True for an address at which only processes of the same host are reached. */
+/** Returns true for an address at which only processes of the same host are reached. */
 export function isLoopback(address: string): boolean {
   const key = clientKey(address);
   return key === '::1' || key.startsWith('127.');

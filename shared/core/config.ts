@@ -31,8 +31,8 @@ export function loadConfig(env: Environment = process.env): Config {
 }
 
 /**
- * The keys alone, for the command that rotates them. `kept` is the key in DATA_DIR, used if SECRETS_KEY is not set.
- * Throws `ConfigError`.
+ * Returns the keys alone, for the command that rotates them. `kept` is the key in DATA_DIR, used if SECRETS_KEY is not set. Throws
+ * `ConfigError`.
  */
 export function loadSecretsKeys(
   kept: string | null,
@@ -46,7 +46,7 @@ export function loadSecretsKeys(
   return { current, previous };
 }
 
-/** What the admin command line needs of the environment: a database, or the folder of an embedded one. */
+/** Returns the settings of the admin command line: a database, or the folder of an embedded one. */
 export function loadDatabaseSettings(env: Environment = process.env): { databaseUrl: string | null; dataDir: string } {
   return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
 }
@@ -210,12 +210,12 @@ const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 
 type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;
 
-/** The address at which a service answers. */
+/** Returns the address at which a service answers. */
 export function serviceUrl(config: EdgeAddress, slug: string): string {
   return edgeUrl(config, `${slug}.${config.edgeDomain}`);
 }
 
-/** The address of the edge under this host name. */
+/** Returns the address of the edge under this host name. */
 export function edgeUrl({ edgePort, edgeTls }: Pick<EdgeAddress, 'edgePort' | 'edgeTls'>, host: string): string {
   const [scheme, port, usual] = edgeTls === null ? ['http', edgePort, 80] : ['https', edgeTls.port, 443];
   return `${scheme}://${host}${port === usual ? '' : `:${port}`}`;

@@ -65,15 +65,20 @@ export class AppError extends Error {
   }
 }
 
-/** `invalid_request` for one value. */
+/** Makes `invalid_request` for one value. */
 export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);
+}
+
+/** Makes `invalid_request` for a field, named in the message too, for people who read nothing else. */
+export function invalidField(field: string, message: string): AppError {
+  return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);
 }
 
 /** A server of a tenant may answer with an error of any length. */
 const MAX_MESSAGE_CHARACTERS = 10_000;
 
-/** The text of anything that was thrown, for logs and for `error` fields: bounded, and without NUL, which PostgreSQL does not store. */
+/** Returns the text of anything that was thrown. It is bounded and has no NUL, which PostgreSQL does not store. */
 export function errorMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.slice(0, MAX_MESSAGE_CHARACTERS).replaceAll('\0', '\ufffd');

@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 
-/** False only if the system says that there is nothing at the path; an unreadable folder above it is no proof. */
+/** Returns false only if the system says that nothing is at the path. An unreadable folder is no proof. */
 export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
@@ -18,7 +18,7 @@ export async function unlessAbsent<T>(work: Promise<T>): Promise<T | null> {
   }
 }
 
-/** The file's text, or null if there is none. */
+/** Returns the file's text, or null if there is none. */
 export function readIfThere(path: string): Promise<string | null> {
   return unlessAbsent(readFile(path, 'utf8'));
 }

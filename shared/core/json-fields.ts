@@ -1,4 +1,4 @@
-/** Reading JSON of strangers: whatever is not there, or has another type, is undefined or ''. */
+/** Reads JSON from outside. A field that is absent or has another type is undefined or ''. */
 
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)

@@ -41,8 +41,8 @@ export class Lifecycle {
   }
 
   /**
-   * Registers what must be closed; what is registered last is closed first. Give `maxMs` if the work of a tenant can make it slow, so
-   * that time is left for the rest.
+   * Registers a closer. Closers run in the reverse order of their registration. Give `maxMs` if a tenant's work can make it slow,
+   * so that time is left for the rest.
    */
   onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
     this.#closers.unshift({ name, close, maxMs });

@@ -49,7 +49,7 @@ exec "$@" ${tether}>&-`;
 }
 
 /**
- * Starts a command with limits, in a process group of its own, which ends when the command or this process ends. To end it, signal the group
+ * Starts a command with limits, in a process group that ends with the command or with this process. To end it, signal the group
  * (`endChild`). A command that does not exist exits with 127.
  */
 export function spawnLimited(

@@ -2,16 +2,17 @@ import { createHash } from 'node:crypto';
 import { link, rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readIfThere } from './exists.js';
+import { isRunning, type ProcessIdentity } from './process-identity.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
-/** Interval between two looks at a stale lock that another caller is removing, in milliseconds. */
+/** Pause before a stale lock is read again that another caller is removing, in milliseconds. */
 const RETRY_MS = 5;
 
 /**
- * Puts the file `own` at `path` as a lock. If another file is there, `livingHolder` reads its text: it returns the holder,
- * or null if the holder has died or the text cannot be read (for instance because the disk was full). The lock of a dead
- * holder is removed and the attempt repeated. `own` stays where it is. The texts of two holders must differ.
+ * Puts the file `own` at `path` as a lock. If another file is there, `livingHolder` reads its text: it returns the holder, or null
+ * if the holder has died or the text cannot be read (for instance because the disk was full). The lock of a dead holder is removed
+ * and the attempt repeated. `own` stays where it is. The texts of two holders must differ.
  */
 export async function tryLockFile<H>(
   path: string,
@@ -28,9 +29,19 @@ export async function tryLockFile<H>(
   return { taken: true };
 }
 
+/** Returns the process that a lock names. Null if it has ended, or if the text names none. */
+export async function runningHolder(text: string): Promise<ProcessIdentity | null> {
+  try {
+    const holder = JSON.parse(text) as ProcessIdentity;
+    return (await isRunning(holder)) ? holder : null;
+  } catch {
+    return null;
+  }
+}
+
 /**
- * Puts the whole file at `path` unless there is one; true if it did. Linking is atomic, unlike creating and then writing: no
- * reader sees half of the file, and only one caller succeeds.
+ * Puts the whole file at `path` unless there is one; true if it did. Linking is atomic, unlike creating and then writing: no reader
+ * sees half of the file, and only one caller succeeds.
  */
 export async function linked(own: string, path: string): Promise<boolean> {
   try {

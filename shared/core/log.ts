@@ -3,7 +3,7 @@ import { RepeatedLines } from './repeated-lines.js';
 
 export type { Logger };
 
-/** The process's logger: one JSON line an event, with the process's name on each. A fault that repeats is counted. */
+/** Returns the process's logger: one JSON line an event, with the process's name on each. A fault that repeats is counted. */
 export function createLogger(name: string, level: string): Logger {
   const output = pino.destination(1);
   // If the output cannot be written because its reader has ended, the work goes on.

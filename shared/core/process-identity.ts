@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 let bootId: string | null = null;
 
-/** Names one process for good. */
+/** Identifies one process, although the system reuses pids. */
 export interface ProcessIdentity {
   pid: number;
   /** The start of the process (`processStart`). */
@@ -19,17 +19,17 @@ export async function identityOf(pid: number): Promise<ProcessIdentity> {
   return { pid, startedAt };
 }
 
-/** True while this very process runs: another one with its pid does not count. */
+/** Returns true while this very process runs: another one with its pid does not count. */
 export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
   return (await processStart(pid)) === startedAt;
 }
 
 /**
- * The start of a process as opaque text; null if the process has ended. A zombie has ended unless some of its threads run:
+ * Returns the start of a process as opaque text; null if the process has ended. A zombie has ended unless some of its threads run:
  * a process whose first thread ended before the others looks like one.
  *
- * The text and the pid together name one process for good: the system reuses pids, and after a reboot a process can get
- * the same pid at the same time after boot, so the text contains the id of the boot.
+ * The text and the pid together name one process for good: the system reuses pids, and after a reboot a process can get the same
+ * pid at the same time after boot, so the text contains the id of the boot.
  */
 export async function processStart(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return startByPs(pid);
@@ -46,8 +46,8 @@ export async function processStart(pid: number): Promise<string | null> {
 }
 
 /**
- * The fields of a `/proc/<pid>/stat` behind the command's name, which is in parentheses and may contain anything: 0 is the
- * state, 2 the process group, 11 to 14 the processor time, 17 the number of threads, 19 the start.
+ * Returns the fields of a `/proc/<pid>/stat` after the command's name, which may contain anything. Field 0 is the state, 2 the
+ * process group, 11 to 14 the processor time, 17 the number of threads, 19 the start.
  */
 export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

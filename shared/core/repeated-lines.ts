@@ -3,7 +3,7 @@ import type { LogFn, Logger } from 'pino';
 /** Lines of one kind that appear within a window; those that follow are counted. */
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
-/** Kinds that are remembered at once; the one that began first is forgotten for another. */
+/** Kinds that are counted at once. The oldest is dropped for a new one. */
 const MAX_KINDS = 500;
 const MAX_KIND_LENGTH = 200;
 const WARN = 40;

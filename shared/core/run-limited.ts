@@ -51,7 +51,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Whether a command did not run because the host does not have it. */
+/** Returns whether a command did not run because the host does not have it. */
 export function isMissing({ code, stderr }: Pick<ChildResult, 'code' | 'stderr'>): boolean {
   return code === NOT_FOUND && /exec: .*not found/.test(stderr);
 }

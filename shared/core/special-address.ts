@@ -5,8 +5,8 @@ import ipaddr from 'ipaddr.js';
 const FURTHER = ['::/96', '100:0:0:1::/64', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
 
 /**
- * True for every address outside the public unicast space: private and shared networks, loopback, link-local, multicast,
- * documentation, and IPv6 addresses that contain any IPv4 address. False for text that is not an address.
+ * Returns true for every address outside the public unicast space. That is private, shared and link-local networks, loopback,
+ * multicast, documentation, and IPv6 addresses that contain any IPv4 address. False for text that is not an address.
  */
 export function isSpecialAddress(text: string): boolean {
   // What a resolver or the system prints: `ipaddr.js` alone would also take `127.1` or an octal number.

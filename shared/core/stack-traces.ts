@@ -9,15 +9,15 @@ const PLACE = /file:\/\/[^()]*:\d+:\d+/;
 const maps = new Map<string, SourceMap | null>();
 
 /**
- * Makes stack traces name the TypeScript sources. A map is read when a trace first needs it. Node's --enable-source-maps reads
- * and keeps the map of every module that it loads, which takes a fifth of the processor time of a start.
+ * Makes stack traces name the TypeScript sources. A map is read when a trace first needs it. Node's --enable-source-maps reads and
+ * keeps the map of every module that it loads, which takes a fifth of the processor time of a start.
  */
 export function mapStackTraces(): void {
   Error.prepareStackTrace = (error, frames) =>
     `${titleOf(error)}${frames.map((frame) => `\n    at ${describeFrame(frame)}`).join('')}`;
 }
 
-/** Name and message. They may be getters of anybody's, which throw. */
+/** Returns name and message. They may be getters that throw. */
 function titleOf(error: Error): string {
   try {
     return Error.prototype.toString.call(error);

@@ -15,7 +15,7 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/** The names and passwords of a data service's server: made with its first deployment, and kept for its life. */
+/** Makes the names and passwords of a data service's server with its first deployment. They stay for its life. */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,
@@ -36,10 +36,7 @@ export async function prepareDataServer(
   });
 }
 
-/**
- * Throws source_invalid if no host of the installation can run the server, and conflict if the configuration does not fit
- * the data that is there.
- */
+/** Throws source_invalid if no host can run the server, conflict if the configuration misfits its data. */
 export async function assertDataService(
   trx: Transaction,
   { config: { runtime } }: Pick<CommandDeps, 'config'>,
@@ -79,7 +76,7 @@ const MISSING = {
     'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
 };
 
-/** Throws conflict if a change of what the server was made with is not possible any more. */
+/** Throws conflict if a setting that was fixed when the server was made is changed. */
 export async function assertFitsData(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind' | 'slug'>,
@@ -132,7 +129,7 @@ export async function assertUnreferenced(
 /** A reference to a data service that has nothing to offer now. */
 class MissingDataServer extends SealError {}
 
-/** The values of references to data services, as they are now. Throws `SealError`. */
+/** Returns the values of references to data services, as they are now. Throws `SealError`. */
 export async function openDataReferences(
   db: Db,
   keyring: Keyring,
@@ -166,7 +163,7 @@ async function offeredServer(db: Db, keyring: Keyring, serviceId: string, variab
   };
 }
 
-/** The passwords of a server. Throws `SealError`, also if its service was deleted. */
+/** Returns the passwords of a server. Throws `SealError`, also if its service was deleted. */
 export function openPasswords(keyring: Keyring, row: DataServerRow): { user: string; admin: string } {
   const { id, sealed_password: user, sealed_admin_password: admin } = row;
   if (user === null || admin === null) throw new SealError(`the passwords of the database ${id} were erased`);

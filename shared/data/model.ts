@@ -14,7 +14,7 @@ export interface DataReference {
   key: string;
 }
 
-/** The port of a server in a network of its own. */
+/** Returns the port of a server in a network of its own. */
 export function portOf(kind: DataKind): number {
   return kind === 'postgres' ? 5432 : 6379;
 }
@@ -26,7 +26,7 @@ const REDIS_USER = 'default';
 /** The longest name that PostgreSQL keeps whole. */
 const MAX_NAME_LENGTH = 63;
 
-/** The name of the database if the configuration has none: the service's slug as PostgreSQL writes names. */
+/** Returns the default name of a database: the service's slug in PostgreSQL's characters. */
 export function derivedName(slug: string): string {
   const plain = slug.replace(/[^a-z0-9]/g, '_');
   const name = /^[a-z_]/.test(plain) && nameProblem(plain) === null ? plain : `db_${plain}`;
@@ -40,7 +40,7 @@ export interface WantedServer {
   databaseVersion: string;
 }
 
-/** The names and the version that a service's server gets when it is made. */
+/** Returns the names and the version that a service's server gets when it is made. */
 export function serverNames(
   kind: DataKind,
   slug: string,
@@ -61,7 +61,7 @@ export interface OfferedServer {
   database: string;
 }
 
-/** The value of one key; undefined if servers of this kind do not offer it. */
+/** Returns the value of one key; undefined if servers of this kind do not offer it. */
 export function offeredValue(
   { kind, host, port, user, password, database }: OfferedServer,
   key: string,
@@ -87,7 +87,7 @@ export function offeredValue(
 const MEGABYTE = 1024 * 1024;
 const GIGABYTE = 1024 * MEGABYTE;
 
-/** How many bytes of data a plan allows, without PostgreSQL's write-ahead log, which has room of its own. */
+/** Returns how many bytes of data a plan allows. The write-ahead log has room of its own. */
 export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
@@ -96,8 +96,9 @@ export function storageBytes(planId: string): number {
 const OWN_SESSIONS = 5;
 
 /**
- * The settings of PostgreSQL by plan, as arguments of the command line: neither a tenant's `alter system` nor a file of the
- * volume overrides them. Memory follows PostgreSQL's own advice; the write-ahead log is bounded so that it cannot fill the disk.
+ * Returns PostgreSQL's settings for a plan, as arguments of its command line. There neither a tenant's `alter system` nor a file of
+ * the volume overrides them. Memory follows PostgreSQL's own advice; the write-ahead log is bounded so that it cannot fill the
+ * disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -125,7 +126,7 @@ export function postgresSettings(planId: string): Record<string, string> {
   };
 }
 
-/** The memory that a redis server may fill with data, in bytes: a rewrite of its file may need as much again. */
+/** Returns the bytes that a redis server may fill with data. A rewrite of its file may need as much again. */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
@@ -150,7 +151,7 @@ export interface RedisSettings {
 }
 
 /**
- * The text of redis.conf. The append-only file is rewritten so early that it never exceeds the plan's disk (measured: 3.5
+ * Returns the text of redis.conf. The append-only file is rewritten so early that it never exceeds the plan's disk (measured: 3.5
  * times the memory at most).
  */
 export function redisConfiguration(settings: RedisSettings): string {
@@ -186,10 +187,10 @@ export type StorageState = 'open' | 'read_only' | 'closed';
 
 /** From this share of the storage on new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
-/** A bound that was reached is lifted only below this share of it, so that it does not come and go. */
+/** A bound is lifted only below this share of it, so that it does not flap. */
 const LIFT_SHARE = 0.97;
 
-/** Decides how the bound is enforced. `before` keeps the state from changing with each byte. */
+/** Decides how the bound is enforced. `before` prevents a change of state with each byte. */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);
@@ -199,7 +200,7 @@ export function storageState(usedBytes: number, boundBytes: number, before: Stor
 
 /** What the volume of a service looks like on its host. */
 export interface ObservedVolume {
-  /** The row says that the volume has got its data. */
+  /** The row records that the volume has its data. */
   initialized: boolean;
   /** The id of the service in the volume's marker; null if there is no marker. */
   marker: string | null;
@@ -216,8 +217,8 @@ export type VolumeDecision =
   | { type: 'refuse'; reason: string };
 
 /**
- * Decides what happens to a volume before its server starts. Data is made once in a service's life: a volume that should have
- * data and has none (a disk that is not mounted, a folder that was moved) is never filled again.
+ * Decides what happens to a volume before its server starts. Data is made once in a service's life: a volume that should have data
+ * and has none (a disk that is not mounted, a folder that was moved) is never filled again.
  */
 export function decideVolume(
   { initialized, marker, hasData, dataVersion }: ObservedVolume,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
@@ -31,12 +31,12 @@ export interface DataServerRow {
   updated_at: Date;
 }
 
-/** The server of a service; undefined before its first deployment. */
+/** Returns the server of a service; undefined before its first deployment. */
 export function findDataServer(db: Db, serviceId: string): Promise<DataServerRow | undefined> {
   return db<DataServerRow>('data_servers').where({ id: serviceId }).first();
 }
 
-/** The servers whose volumes are on a host. */
+/** Returns the servers whose volumes are on a host. */
 export function dataServersOfHost(db: Db, hostId: string): Promise<DataServerRow[]> {
   return db<DataServerRow>('data_servers').where({ host_id: hostId });
 }
@@ -85,9 +85,9 @@ export async function recordNode(
   );
 }
 
-/** A host that can run servers of a kind: `preferred` if it can. Null if none is online. */
+/** Returns a host that can run servers of a kind: `preferred` if it can. Null if none is online. */
 export async function hostFor(db: Db, kind: DataKind, preferred: string): Promise<string | null> {
-  const [row] = await rowsOf<{ host_id: string }>(
+  const row = await oneRow<{ host_id: string }>(
     db,
     `select host_id from workers
       where seen_at > now() - interval '${ONLINE_SECONDS} seconds' and :kind = any(data_kinds)
@@ -97,14 +97,10 @@ export async function hostFor(db: Db, kind: DataKind, preferred: string): Promis
   return row?.host_id ?? null;
 }
 
-/** True if a worker of the host was seen lately. */
+/** Returns true if a worker of the host was seen lately. */
 export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
-  const rows = await rowsOf(
-    db,
-    `select 1 from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds' limit 1`,
-    [hostId],
-  );
-  return rows.length > 0;
+  const online = `select from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds'`;
+  return (await rowCountOf(db, online, [hostId])) > 0;
 }
 
 /** Records where applications reach the server from now on. False if another server of the host has the port. */
@@ -133,8 +129,8 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
 }
 
 /**
- * Records how much the data takes and how the storage bound is enforced. True if this changed the state: several workers of a
- * host measure.
+ * Records how much the data takes and how the storage bound is enforced. True if this changed the state: several workers of a host
+ * measure.
  */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const [row] = await rowsOf<{ before: StorageState }>(
@@ -153,24 +149,24 @@ const HOLD_SECONDS = 60;
 /** Keeps the server from being started. Returns the token that releases it; null if another operation holds it. */
 export async function holdDataServer(db: Db, serviceId: string): Promise<string | null> {
   const token = randomUUID();
-  const rows = await rowsOf(
+  const held = await rowCountOf(
     db,
     `update data_servers set hold_token = :token, held_until = now() + interval '${HOLD_SECONDS} seconds'
-      where id = :serviceId and (held_until is null or held_until < now()) returning id`,
+      where id = :serviceId and (held_until is null or held_until < now())`,
     { serviceId, token },
   );
-  return rows.length > 0 ? token : null;
+  return held > 0 ? token : null;
 }
 
 /** Renews a hold; false if it is lost. */
 export async function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
-  const rows = await rowsOf(
+  const renewed = await rowCountOf(
     db,
     `update data_servers set held_until = now() + interval '${HOLD_SECONDS} seconds'
-      where id = :serviceId and hold_token = :token and held_until >= now() returning id`,
+      where id = :serviceId and hold_token = :token and held_until >= now()`,
     { serviceId, token },
   );
-  return rows.length > 0;
+  return renewed > 0;
 }
 
 export async function releaseHold(db: Db, serviceId: string, token: string): Promise<void> {
@@ -180,13 +176,12 @@ export async function releaseHold(db: Db, serviceId: string, token: string): Pro
   ]);
 }
 
-/** True while an operation works on the stopped server's volume. */
+/** Returns true while an operation works on the stopped server's volume. */
 export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
-  const rows = await rowsOf(db, 'select 1 from data_servers where id = ? and held_until >= now()', [serviceId]);
-  return rows.length > 0;
+  return (await rowCountOf(db, 'select from data_servers where id = ? and held_until >= now()', [serviceId])) > 0;
 }
 
-/** The servers of deleted services whose volumes a host still has and on which no operation works. */
+/** Returns the servers of deleted services that still have a volume on the host and no operation. */
 export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
   return rowsOf<DataServerRow>(
     db,
@@ -205,7 +200,7 @@ export async function forgetDataServer(db: Db, serviceId: string): Promise<void>
   );
 }
 
-/** Services that refer to a data service: by a variable of theirs or their groups', or in the release that is live. */
+/** Returns services that refer to a data service by a variable, a group's variable or their release. */
 export async function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
   const rows = await rowsOf<{ name: string }>(
     db,
@@ -228,8 +223,8 @@ export async function servicesReferringTo(db: Db, serviceId: string): Promise<st
 }
 
 /**
- * Marks databases as unhealthy whose host has been away for a minute: no other host may start their servers. Returns their ids.
- * A host that comes back reports their health again.
+ * Marks databases as unhealthy whose host has been away for a minute. Returns their ids. No other host may start their servers. A
+ * host that comes back reports their health again.
  */
 export async function markHostsAway(db: Db): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(
@@ -251,9 +246,7 @@ export async function markHostsAway(db: Db): Promise<string[]> {
 /** A host is away after this time without a worker, in seconds: a worker that restarts is back earlier. */
 const AWAY_SECONDS = 60;
 
-/**
- * Ends the hold of a worker that has lost its claim. If the worker still runs, its next renewal fails.
- */
+/** Ends the hold of a worker that has lost its claim. If the worker still runs, its next renewal fails. */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await db.raw('update data_servers set hold_token = null, held_until = null where id = ?', [serviceId]);
 }

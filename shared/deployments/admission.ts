@@ -19,11 +19,11 @@ const MAX_RECHECKS = 32;
 const HANDOVER_SECONDS = 2;
 
 /**
- * Admits waiting deployments: the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and at
- * most as many in all as the online workers have slots (one whose route has moved needs none). Workspaces take turns: the next is the
- * one whose last turn is longest ago, even if another has older deployments. Each look is a transaction of its own, and safe under
- * concurrent callers. Returns the ids of the admitted deployments, whose jobs the caller makes. Each is due two seconds later, in case
- * the caller crashes before; the claim of a worker ends that.
+ * Admits waiting deployments, and returns their ids; the caller makes their jobs. It takes the oldest of each service that has none
+ * running, at most `buildConcurrency` for each workspace, and at most as many in all as the online workers have slots (one whose route
+ * has moved needs none). Workspaces take turns: the next is the one whose last turn is longest ago, even if another has older
+ * deployments. Each round is a transaction of its own, and safe under concurrent callers. An admitted deployment is due two seconds
+ * later, in case the caller crashes before; the claim of a worker ends that.
  *
  * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only the first
  * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's
@@ -138,8 +138,8 @@ const UNEXPLAINED = 50;
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records what waiting deployments wait for. Those that have no reason yet get one at once. The others take turns, because a
- * reason can change without them: it goes on after the number `after`, and returns where the next call goes on.
+ * Records what waiting deployments wait for. Those that have no reason yet get one at once. The others take turns, because a reason
+ * can change without them: it goes on after the number `after`, and returns where the next call goes on.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(
@@ -187,10 +187,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 
-/**
- * Records for deployments that are admitted, and not yet claimed, that the queue engine cannot be reached. A claim
- * clears it.
- */
+/** Records for admitted, unclaimed deployments that the queue engine cannot be reached. A claim clears it. */
 export async function recordEngineUnreachable(db: Db): Promise<void> {
   await db.raw(
     `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()

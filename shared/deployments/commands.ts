@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.js';
 import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
 import { assertNotRestoring } from '../operations/commands.js';
-import { derivePreview } from '../previews/derive.js';
+import { derivePreview } from '../previews/derive-preview.js';
 import { touchPreview } from '../previews/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SEALED } from '../secrets/sealed-columns.js';
@@ -16,18 +16,13 @@ import { lockService } from '../services/store.js';
 import { replicasOfRelease } from '../services/wanted-replicas.js';
 import { NO_VARIABLES, type ResolveInput, resolveVariables } from '../variables/resolve.js';
 import { assertSnapshotUsable, storeSnapshot } from '../variables/snapshots.js';
-import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget, workspaceOf } from '../workspaces/limits.js';
+import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/limits.js';
 import { type WorkspaceRow, workspaceConfiguration } from '../workspaces/model.js';
+import { workspaceOf } from '../workspaces/store.js';
 import type { DeploymentTrigger } from './model.js';
 import type { DeploymentRow } from './rows.js';
 import { assertSource } from './source-check.js';
-import { cancelOpenDeployments, findKeyHolder, getDeployment, insertDeployment } from './store.js';
-
-/** The Idempotency-Key of the request. It is stored with the deployment for ever (specification, Errors). */
-export interface DeploymentKey {
-  scope: string;
-  key: string;
-}
+import { cancelOpenDeployments, type DeploymentKey, findKeyHolder, getDeployment, insertDeployment } from './store.js';
 
 export interface QueueDeploymentInput {
   /** The deployment's id; a new one if it is not given. */
@@ -46,9 +41,9 @@ export interface QueueDeploymentInput {
 }
 
 /**
- * Stores a durable deployment with status `queued` (specification, Deployments) and a sealed copy of the configuration and the
- * variables of this moment. Under `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments.
- * A preview gets the configuration and the variables of its service. Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
+ * Stores a queued deployment with a sealed copy of its variables (specification, Deployments). Under `overlappingDeploys: cancel`,
+ * requests the cancellation of the service's older deployments. A preview gets the configuration and the variables of its service.
+ * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
  * billing_required, and what `resolveVariables` throws.
  */
 export async function queueDeployment(
@@ -75,26 +70,27 @@ export async function queueDeployment(
   const resolved = variables ? await resolveVariables(trx, deps, { service, variables, authorize }) : NO_VARIABLES;
   return insertDeployment(trx, {
     id,
-    workspaceId: service.workspace_id,
-    serviceId: service.id,
+    workspace_id: service.workspace_id,
+    service_id: service.id,
     trigger: input.trigger,
     actor: input.actor,
     branch: configuration.branch,
-    commitSha: commitSha ?? '',
-    commitMessage: '',
-    clearCache: input.clearCache ?? false,
-    sourceDeploymentId: null,
+    commit_sha: commitSha ?? '',
+    clear_cache: input.clearCache ?? false,
     configuration,
-    snapshotId: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
-    variableNames: Object.keys(resolved.values).sort(),
-    sealedRepository: resealAddress(
+    snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
+    variable_names: Object.keys(resolved.values).sort(),
+    sealed_repository: resealAddress(
       deps.keyring,
       { column: SEALED.repository, id: service.id, sealed: service.sealed_repository },
       id,
     ),
-    imageId: null,
-    idempotency: input.idempotency ?? null,
+    ...keyColumns(input.idempotency),
   });
+}
+
+function keyColumns(idempotency: DeploymentKey | null | undefined) {
+  return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
 /** Locks the service, unless the caller has, and returns it. Throws if no deployment of it may be queued. */
@@ -145,9 +141,9 @@ export interface QueueRollbackInput {
 }
 
 /**
- * Queues a new deployment of an earlier release (specification, Rollback rules): the source's image, configuration and
- * secret snapshot. Throws conflict if the source never went live or its image is gone, forbidden if the snapshot has
- * values of a protected environment that `authorize` refuses, billing_required. A rollback builds nothing, so it needs no build minutes.
+ * Queues a deployment of an earlier release (specification, Rollback rules). It has the source's image, configuration and snapshot,
+ * and needs no build minutes. Throws conflict if the source never went live or its image is gone, forbidden if `authorize` refuses
+ * a value of a protected environment in the snapshot, billing_required.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -183,31 +179,30 @@ export async function queueRollback(
   const id = uuidv7();
   return insertDeployment(trx, {
     id,
-    workspaceId: service.workspace_id,
-    serviceId: service.id,
+    workspace_id: service.workspace_id,
+    service_id: service.id,
     trigger: 'rollback',
     actor,
     branch: source.branch,
-    commitSha: source.commit_sha,
-    commitMessage: source.commit_message,
-    clearCache: false,
-    sourceDeploymentId: source.id,
+    commit_sha: source.commit_sha,
+    commit_message: source.commit_message,
+    source_deployment_id: source.id,
     configuration: source.configuration,
-    snapshotId: source.snapshot_id,
-    variableNames: source.variable_names,
-    sealedRepository: resealAddress(
+    snapshot_id: source.snapshot_id,
+    variable_names: source.variable_names,
+    sealed_repository: resealAddress(
       deps.keyring,
       { column: SEALED.deploymentRepository, id: source.id, sealed: source.sealed_repository },
       id,
     ),
-    imageId: image.id,
-    idempotency: idempotency ?? null,
+    image_id: image.id,
+    ...keyColumns(idempotency),
   });
 }
 
 /**
- * Requests the cancellation of a deployment (specification, Deployment status). After the commit, the deployment
- * cannot go live any more. Throws not_found, deployment_terminal.
+ * Requests the cancellation of a deployment (specification, Deployment status). After the commit, the deployment cannot go live any
+ * more. Throws not_found, deployment_terminal.
  */
 export async function requestCancel(
   trx: Transaction,

@@ -17,7 +17,7 @@ export const DEPLOYMENT_STATES = [
 ] as const;
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
-/** What a step can come to. Each comment names the cause. */
+/** The outcomes of a step. */
 export type DeploymentEvent =
   /** The queued step found the commit or the image to deploy. */
   | { type: 'resolved'; commitSha: string; commitMessage: string }
@@ -33,12 +33,12 @@ export type DeploymentEvent =
   | { type: 'edgesConfirmed' };
 
 /**
- * Everything that can happen. `failed`: a step failed with a cause that the person who deployed can act on, or its last try failed.
- * `cancelled`: the cancellation was requested and everything the deployment started has ended.
+ * Every event. `failed`: a step failed with a cause that the person who deployed can act on, or its last try failed. `cancelled`:
+ * the cancellation was requested and everything that the deployment started has ended.
  */
 type EventType = DeploymentEvent['type'] | 'failed' | 'cancelled';
 
-/** The whole machine. An event that is not listed for a state cannot happen in it. */
+/** The table of states. An event that is not listed for a state cannot happen in it. */
 export const TRANSITIONS = {
   queued: { resolved: 'building', imageFound: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   building: { built: 'releasing', failed: 'failed', cancelled: 'cancelled' },

@@ -1,8 +1,8 @@
-import { oneRow, type Transaction } from '../core/database/client.js';
+import { rowCountOf, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import { assertDataService } from '../data/commands.js';
 import { imageProblem, parseImage } from '../images/reference.js';
-import { findRegistry } from '../images/registry-commands.js';
+import { findRegistry } from '../images/registries.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { isDataKind } from '../services/model.js';
@@ -10,8 +10,8 @@ import type { ServiceRow } from '../services/rows.js';
 import { isImageSource, isPushSource, repositoryProblem } from '../services/source.js';
 
 /**
- * Throws source_invalid if the service cannot be deployed from the source that this configuration names. A database has no
- * source: throws conflict if the configuration does not fit its data.
+ * Throws source_invalid if the service cannot be deployed from this configuration's source. A database has no source: throws
+ * conflict if the configuration does not fit its data.
  */
 export async function assertSource(
   trx: Transaction,
@@ -63,11 +63,11 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
 
 /** A preview is deployed from what was pushed to its service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
-  const row = await oneRow(
+  const pushed = await rowCountOf(
     trx,
-    `select service_id from pushed_repositories where pushed_at is not null
+    `select from pushed_repositories where pushed_at is not null
         and service_id = coalesce((select base_id from previews where service_id = :serviceId), :serviceId)`,
     { serviceId },
   );
-  return row !== null;
+  return pushed > 0;
 }

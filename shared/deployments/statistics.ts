@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/client.js';
 import { type DeploymentState, type DeploymentStatus, statusOf } from './model.js';
 
 /**
- * The number of deployments by the status that callers see. Ended deployments are counted when they end, so that the time of this
- * query does not grow with their number.
+ * Returns the number of deployments by the status that callers see. Ended deployments are counted when they end, so that the time
+ * of this query does not grow with their number.
  */
 export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, number>> {
   const rows = await rowsOf<{ state: DeploymentState; count: number }>(
@@ -37,8 +37,7 @@ export async function foldDeploymentCounts(db: Db): Promise<void> {
 const MEASURED = 1000;
 
 /**
- * How long the steps of deployments took: median and 95th percentile, in seconds, of the last thousand that ended within
- * the last hour.
+ * Returns how long each step takes: median and 95th percentile, in seconds. Reads the last thousand deployments of the last hour.
  */
 export async function stepDurations(db: Db): Promise<{ step: string; median: number; p95: number }[]> {
   return rowsOf(
@@ -53,6 +52,5 @@ export async function stepDurations(db: Db): Promise<{ step: string; median: num
                   order by finished_at desc limit ${MEASURED}) d, jsonb_array_elements(d.steps) as s(step)
           where s.step ->> 'finishedAt' is not null
        ) durations group by step`,
-    [],
   );
 }

@@ -3,55 +3,29 @@ import type { Db, Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import { requestCancel } from '../engine/requests.js';
-import type { ServiceConfiguration } from '../services/configuration.js';
 import { DEPLOYMENTS } from './kind.js';
-import type { DeploymentTrigger, StepRecord } from './model.js';
+import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
-export interface NewDeployment {
-  id: string;
-  workspaceId: string;
-  serviceId: string;
-  trigger: DeploymentTrigger;
-  actor: string;
-  branch: string;
-  commitSha: string;
-  commitMessage: string;
-  clearCache: boolean;
-  sourceDeploymentId: string | null;
-  configuration: ServiceConfiguration;
-  snapshotId: string | null;
-  /** Names of the snapshot's variables; they are kept when it is erased. Null if they are not known. */
-  variableNames: string[] | null;
-  sealedRepository: Buffer | null;
-  imageId: string | null;
-  idempotency: { scope: string; key: string } | null;
-}
+/** A deployment that is stored. Columns that are left out get their defaults. */
+export type NewDeployment = Pick<
+  DeploymentRow,
+  'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'
+> &
+  Partial<
+    Pick<DeploymentRow, 'commit_sha' | 'commit_message' | 'clear_cache' | 'source_deployment_id' | 'image_id'> &
+      Pick<DeploymentRow, 'snapshot_id' | 'variable_names' | 'sealed_repository'> &
+      Pick<DeploymentRow, 'idempotency_scope' | 'idempotency_key'>
+  >;
 
 /** Stores a queued deployment. Its first step starts now. */
-export async function insertDeployment(trx: Transaction, input: NewDeployment): Promise<DeploymentRow> {
+export async function insertDeployment(trx: Transaction, deployment: NewDeployment): Promise<DeploymentRow> {
   const now = new Date();
   const steps: StepRecord[] = [{ name: 'queued', startedAt: now.toISOString(), finishedAt: null }];
   const [row] = await trx<DeploymentRow>('deployments')
     .insert({
-      id: input.id,
-      workspace_id: input.workspaceId,
-      service_id: input.serviceId,
-      trigger: input.trigger,
-      actor: input.actor,
-      branch: input.branch,
-      commit_sha: input.commitSha,
-      commit_message: input.commitMessage,
-      clear_cache: input.clearCache,
-      source_deployment_id: input.sourceDeploymentId,
-      configuration: input.configuration,
-      snapshot_id: input.snapshotId,
-      variable_names: input.variableNames,
-      sealed_repository: input.sealedRepository,
-      image_id: input.imageId,
+      ...deployment,
       steps: JSON.stringify(steps) as unknown as StepRecord[],
-      idempotency_scope: input.idempotency?.scope ?? null,
-      idempotency_key: input.idempotency?.key ?? null,
       created_at: now,
       updated_at: now,
     })
@@ -64,17 +38,20 @@ export async function getDeployment(db: Db, id: string): Promise<DeploymentRow |
   return db<DeploymentRow>('deployments').where({ id }).first();
 }
 
-/** The deployment that was created with this key in this scope. It keeps the key permanently. */
-export async function findKeyHolder(
-  db: Db,
-  { scope, key }: { scope: string; key: string },
-): Promise<{ id: string } | undefined> {
+/** The Idempotency-Key of the request. It is stored with the deployment for ever (specification, Errors). */
+export interface DeploymentKey {
+  scope: string;
+  key: string;
+}
+
+/** Finds the deployment that was created with this key. It keeps the key permanently. */
+export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
 /**
- * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed
- * end at once. Returns how many were open.
+ * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed end at
+ * once. Returns how many were open.
  */
 export function cancelOpenDeployments(
   trx: Transaction,
@@ -83,7 +60,7 @@ export function cancelOpenDeployments(
   return requestCancel(trx, DEPLOYMENTS, { service_id: serviceId, id: deploymentId });
 }
 
-/** True while a deployment of the service has not ended. */
+/** Returns true while a deployment of the service has not ended. */
 export async function hasOpenDeployment(db: Db, serviceId: string): Promise<boolean> {
   const row = await db('deployments').where({ service_id: serviceId }).whereNull('finished_at').first('id');
   return row !== undefined;
@@ -104,7 +81,7 @@ function views(db: Db, serviceId: string): Knex.QueryBuilder<DeploymentView> {
     .select('d.*', db.raw(CAN_ROLLBACK));
 }
 
-/** A deployment of this service. */
+/** Returns a deployment of this service. */
 export async function findDeployment(db: Db, serviceId: string, id: string): Promise<DeploymentView | undefined> {
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }
@@ -138,7 +115,7 @@ function listSql(position: string, limit: string): string {
 const LIST_FIRST = prepare<ListedDeployment>(listSql('', '$2'));
 const LIST_NEXT = prepare<ListedDeployment>(listSql('and (d.created_at, d.id) < ($3, $4)', '$2'));
 
-/** A service's deployments, newest first. */
+/** Returns a service's deployments, newest first. */
 export async function listDeployments(
   db: Db,
   serviceId: string,
@@ -154,7 +131,9 @@ export async function listDeployments(
 /** A deployment in the list of its workspace. */
 export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
 
-/** A workspace's deployments, newest first; with `active`, those that wait or run. Those of deleted services are left out. */
+/**
+ * Returns a workspace's deployments, newest first; with `active`, those that wait or run. Those of deleted services are left out.
+ */
 export async function listWorkspaceDeployments(
   db: Db,
   workspaceId: string,

@@ -1,4 +1,8 @@
-/** What a deployment of a repository would do (docs/operations.md). A command is '' if there is none. */
+import type { DueColumns } from '../engine/kind.js';
+
+/**
+ * The outcome of a detection: what a deployment of the repository would do (docs/operations.md). A command is '' if there is none.
+ */
 export interface Detection {
   commitSha: string;
   /** The framework's name; null if none is known. */
@@ -23,8 +27,7 @@ export const MAX_UNDER_WAY = 3;
 export const DETECTION_TIMEOUT_MS = 120_000;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface DetectionRow {
-  id: string;
+export interface DetectionRow extends DueColumns {
   workspace_id: string;
   sealed_repository: Buffer;
   branch: string;
@@ -32,7 +35,4 @@ export interface DetectionRow {
   result: Detection | null;
   error: string | null;
   finished_at: Date | null;
-  due_at: Date | null;
-  dispatches: number;
-  created_at: Date;
 }

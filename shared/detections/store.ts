@@ -1,4 +1,4 @@
-import { type Db, lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/client.js';
 import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
 /** Rows are kept this long, in minutes. Only the request that made a row reads it. */
@@ -12,17 +12,18 @@ export async function insertDetection(
   await trx<DetectionRow>('detections').insert({ ...row, dispatches: 1, due_at: trx.fn.now() });
 }
 
-/** How many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored. */
+/**
+ * Returns how many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored.
+ */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
-  const [row] = await rowsOf<{ count: number }>(
+  return countOf(
     trx,
-    `select count(*)::int as count from detections
+    `select count(*) from detections
       where workspace_id = :workspaceId and finished_at is null
         and created_at > now() - :longest * interval '1 millisecond'`,
     { workspaceId, longest: DETECTION_TIMEOUT_MS },
   );
-  return row?.count ?? 0;
 }
 
 export async function findDetection(db: Db, id: string): Promise<DetectionRow | undefined> {

@@ -7,7 +7,7 @@ import { assertRoomFor } from '../workspaces/limits.js';
 import { type DomainRow, HostnameError, judgeDomain, type Observation, parseHostname } from './model.js';
 import { deleteDomain, holderOf, insertDomain, isTaken, lockDomain, recordVerdict } from './store.js';
 
-/** The names that belong to the platform. */
+/** Returns the names that belong to the platform. */
 export function platformNames({
   edgeDomain,
   publicUrl,
@@ -59,8 +59,8 @@ export async function removeDomain(trx: Transaction, serviceId: string, id: stri
 }
 
 /**
- * Records what the name servers said about a domain, and returns what it is now; undefined if it is gone. A name that
- * another workspace's service serves stays with that service.
+ * Records what the name servers said about a domain, and returns the domain. Undefined if it is gone. A name that another
+ * workspace's service serves stays with that service.
  */
 export async function applyObservation(
   db: Db,

@@ -32,8 +32,8 @@ const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
 export class HostnameError extends Error {}
 
 /**
- * The host name in lower case and in ASCII (design, From a push to a deployment, Domains). `own` are names of the platform: they and the names below
- * them are refused. Throws `HostnameError`.
+ * Returns the host name in lower case and in ASCII (design, From a push to a deployment, Domains). `own` are names of the platform:
+ * they and the names below them are refused. Throws `HostnameError`.
  */
 export function parseHostname(given: string, own: readonly string[]): string {
   const trimmed = given.trim().replace(/\.$/, '');
@@ -55,13 +55,16 @@ export function parseHostname(given: string, own: readonly string[]): string {
   return name;
 }
 
-/** The TXT record that proves the ownership of a name. It proves it for one workspace only, so an old record helps no other one. */
+/**
+ * Returns the TXT record that proves the ownership of a name. It proves it for one workspace only, so an old record helps no other
+ * one.
+ */
 export function proofOf(workspaceId: string, hostname: string): { type: 'TXT'; name: string; value: string } {
   const token = createHash('sha256').update(`ranvier-domain\n${workspaceId}\n${hostname}`).digest('base64url');
   return { type: 'TXT', name: `${PROOF_LABEL}.${hostname}`, value: `ranvier-verification=${token.slice(0, 32)}` };
 }
 
-/** What the name servers said. `away`: they could not be asked, so nothing is known. */
+/** The answer of the name servers. `away`: they could not be asked. */
 export interface Observation {
   proof: 'found' | 'missing' | 'different' | 'away';
   /** Whether the name leads to an edge; null if that is not known. */
@@ -75,7 +78,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** A name becomes pending if its record is missing at three daily checks in a row: for two days. */
 const MISSING_MS = 2 * DAY - HOUR;
-/** A new name is looked at every minute at first, and each time after a tenth of its age. */
+/** A new name is checked every minute at first, and then after each tenth of its age. */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;
 
@@ -84,10 +87,10 @@ export type DomainFacts = Pick<
   'status' | 'missing_since' | 'leads_here' | 'hostname' | 'workspace_id' | 'created_at'
 >;
 
-/** What a look at the name servers makes of a domain. */
+/** What a check changes of a domain. */
 export type DomainVerdict = Pick<DomainRow, 'status' | 'detail' | 'missing_since' | 'leads_here' | 'next_check_at'>;
 
-/** Decides what a domain is after a look at the name servers. */
+/** Decides the status of a domain after a check. */
 export function judgeDomain(domain: DomainFacts, seen: Observation, now: Date): DomainVerdict {
   const leadsHere = seen.leadsHere ?? domain.leads_here;
   const verdict = (status: DomainStatus, missingSince: Date | null, detail: string): DomainVerdict => ({

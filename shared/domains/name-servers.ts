@@ -6,7 +6,7 @@ import { proofOf } from './model.js';
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** The answer that there is no such name or record. Every other error says nothing about the name. */
+/** Errors that mean "no such name or record". Every other error tells nothing about the name. */
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 export interface NameServerSettings {
@@ -33,7 +33,7 @@ export async function observeDomain(
   return { proof: proofIn(texts, value), ...placeOf(addresses, edgeAddresses) };
 }
 
-/** The records, an empty list if there are none, or null if that is not known. */
+/** Returns the records, an empty list if there are none, or null if the name servers did not answer. */
 async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null> {
   try {
     return await question;

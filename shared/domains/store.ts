@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
@@ -9,7 +9,7 @@ const RESERVED_DAYS = 7;
 /** A claimed check is done again after this time if its worker died. */
 const CLAIM_MINUTES = 10;
 
-/** The domains of a service, newest first. */
+/** Returns the domains of a service, newest first. */
 export async function listDomains(db: Db, serviceId: string, request: PageRequest): Promise<Page<DomainRow>> {
   return fetchPage(
     db<DomainRow>('domains').where({ service_id: serviceId }).whereNull('released_at'),
@@ -22,14 +22,14 @@ export async function findDomain(db: Db, id: string): Promise<DomainRow | undefi
   return db<DomainRow>('domains').where({ id }).whereNull('released_at').first();
 }
 
-/** A domain of the service, locked until the commit. */
+/** Returns a domain of the service, locked until the commit. */
 export async function lockDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
   return trx<DomainRow>('domains').where({ id, service_id: serviceId }).whereNull('released_at').forUpdate().first();
 }
 
-/** The service of the workspace that has this name, if one has it. */
+/** Returns the service of the workspace that has this name, if one has it. */
 export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
-  const [row] = await rowsOf<{ name: string }>(
+  const row = await oneRow<{ name: string }>(
     db,
     `select s.name from domains d join services s on s.id = d.service_id
       where d.workspace_id = ? and d.hostname = ? and d.released_at is null`,
@@ -50,19 +50,18 @@ export async function insertDomain(
   return row;
 }
 
-/** True if another workspace's service serves the name, or served it until it was deleted some days ago. */
+/** Returns true if another workspace's service serves the name, or served it in the last days. */
 export async function isTaken(
   trx: Transaction,
   domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,
 ): Promise<boolean> {
-  const [row] = await rowsOf<{ taken: boolean }>(
+  const others = await rowCountOf(
     trx,
-    `select exists (select from domains
-                     where hostname = ? and workspace_id <> ? and status = 'active'
-                       and (released_at is null or released_at > now() - make_interval(days => ${RESERVED_DAYS}))) as taken`,
+    `select from domains where hostname = ? and workspace_id <> ? and status = 'active'
+        and (released_at is null or released_at > now() - make_interval(days => ${RESERVED_DAYS}))`,
     [domain.hostname, domain.workspace_id],
   );
-  return row?.taken ?? false;
+  return others > 0;
 }
 
 /** Stores what a check found. Notifies the edges if it changes what they serve. */

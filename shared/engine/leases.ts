@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/client.js';
 import type { WorkKind } from './kind.js';
 
 /**
- * A worker's hold on a record. Every write of the worker names the fence, and changes nothing after another worker has
- * claimed the record.
+ * A worker's claim on a record. Every write of the worker names the fence, and changes nothing after another worker has claimed the
+ * record.
  */
 export interface Lease {
   id: string;
@@ -17,12 +17,12 @@ export const LEASE_SECONDS = 10;
 export const CLAIM = `fence = fence + 1, worker_id = :workerId, updated_at = now(),
   lease_expires_at = now() + interval '${LEASE_SECONDS} seconds'`;
 
-/** SQL: ends the hold of a record. */
+/** SQL: releases a record. */
 export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = now()';
 
 /**
- * Renews the leases of one process in one statement. The result has an entry for each lease that is still held, with
- * whether the record's cancellation was requested. A lease without an entry is lost.
+ * Renews the leases of one process in one statement. The result has an entry for each lease that is still held, with whether the
+ * cancellation of its record was requested. A lease without an entry is lost.
  */
 export async function renewLeases(
   db: Db,

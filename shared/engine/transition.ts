@@ -4,9 +4,9 @@ import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
 /**
- * Events of every kind. `claimed`: a worker holds the record. `released`: it gave the record to others. `handedBack`: a fault of the
- * platform, the same job is tried again. A table of states names them if they change the status. What ends a record is the
- * kind's own: `succeeded`, `failed`, `cancelled`.
+ * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: the worker gave it to others.
+ * `handedBack`: after a fault of the platform, the same job is tried again. A table of states names them if they change the status.
+ * Events that end a record are the kind's own: `succeeded`, `failed`, `cancelled`.
  */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
@@ -27,20 +27,20 @@ export interface Change {
   sql?: string;
   /** A further job becomes due after this time, in milliseconds. */
   dueInMs?: number;
-  /** What the same statement does to other records. */
+  /** Changes of other records in the same statement. */
   beside?: Beside;
 }
 
 export interface Beside {
-  /** SQL, `name as (…)`: what comes before the change. */
+  /** SQL, `name as (…)`: a query before the change. */
   before?: string;
-  /** SQL: without it nothing is changed. */
+  /** SQL: a condition of the change. */
   only?: string;
-  /** SQL, `name as (…)`: what comes after it. The changed record is in `moved`. */
+  /** SQL, `name as (…)`: a query after the change. The changed record is in `moved`. */
   after?: string;
   /** SQL: further columns of the result. */
   columns?: string;
-  /** What the SQL binds as `:name`. */
+  /** Values that the SQL binds as `:name`. */
   values?: Values;
 }
 
@@ -57,16 +57,19 @@ function isEnd(states: States, state: string): boolean {
 interface Move {
   /** SQL: the status after the event. */
   status: string;
-  /** The states in which it can happen. */
-  from: string[];
+  /** SQL: the record is in a state in which the event can happen. */
+  possible: string;
   /** True if it ends the record. */
   ends: boolean;
   /** True if no worker holds the record afterwards. */
   leaves: boolean;
 }
 
-/** How an event changes the status. A requested cancellation wins over every other end. */
-function moveOf(kind: WorkKind, event: string): Move {
+/**
+ * Returns how an event changes the status of a kind's records. Every change of a status is one of these. A requested cancellation
+ * wins over every other end. Throws if the event cannot happen in any state.
+ */
+export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
   const holds = HOLDS.has(event);
   const moves = Object.entries(states).flatMap(([from, row]) => {
@@ -84,7 +87,7 @@ function moveOf(kind: WorkKind, event: string): Move {
   });
   return {
     status: `case status ${cases.join(' ')} end`,
-    from: moves.map(({ from }) => from),
+    possible: `status in (${moves.map(({ from }) => `'${from}'`).join(', ')})`,
     ends,
     leaves: ends || holds || waits,
   };
@@ -95,7 +98,7 @@ function columnsOf({ lease }: WorkKind, of: string): string {
   return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
 }
 
-/** The first row, or null. It is prepared if the kind names its columns. */
+/** Returns the first row, or null. The statement is prepared if the kind names its columns. */
 async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
   const rows =
     lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
@@ -103,10 +106,9 @@ async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Valu
 }
 
 /**
- * Changes the status of a record that `lease` holds, as the kind's table of states says: the only function that does so. Returns
- * the record as it is afterwards. Returns null, and changes nothing, if the lease is lost or if the event cannot happen in the
- * record's state; so also if a cancellation was requested that must be carried out first. Throws if the event cannot happen
- * in any state.
+ * Applies an event to a record that `lease` holds, as the kind's table of states says. Returns the record as it is afterwards.
+ * Returns null and changes nothing if the lease is lost, if the event cannot happen in the record's state, or if a requested
+ * cancellation must be carried out first. Throws if the event cannot happen in any state.
  */
 export function transition<Row extends WorkRow>(
   db: Db,
@@ -115,7 +117,7 @@ export function transition<Row extends WorkRow>(
   event: string,
   { set = {}, sql, dueInMs, beside = {} }: Change = {},
 ): Promise<Row | null> {
-  const { status, from, ends, leaves } = moveOf(kind, event);
+  const { status, possible, ends, leaves } = moveOf(kind, event);
   const { cancellable, onEvent, onEnd = {}, ended } = kind.lease ?? {};
   const waits = cancellable && !ends && !HOLDS.has(event);
   const assignments = [
@@ -142,7 +144,7 @@ export function transition<Row extends WorkRow>(
     `moved as (
        update ${kind.table} record set ${assignments.join(', ')}
         where id = :id and fence = :fence and worker_id is not null and finished_at is null
-          and status in (${from.map((state) => `'${state}'`).join(', ')})
+          and ${possible}
           ${waits ? 'and cancel_requested_at is null' : ''} ${beside.only === undefined ? '' : `and ${beside.only}`}
         returning ${ended === undefined && beside.after === undefined ? columnsOf(kind, 'record') : 'record.*'})`,
     ...(ends && ended !== undefined ? [`ended as (${ended('moved')})`] : []),
@@ -157,15 +159,15 @@ export function transition<Row extends WorkRow>(
   );
 }
 
-/** A condition of a claim, and what it sets beside. Both are SQL without bindings. */
+/** A condition of a claim, and further assignments. Both are SQL without bindings. */
 export interface ClaimRules {
   only?: string;
   sql?: string;
 }
 
 /**
- * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, if it waits for admission, or
- * if it must wait for another one of its workspace.
+ * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, if it waits for
+ * admission, or if it must wait for another one of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,
@@ -201,7 +203,7 @@ export async function claim<Row extends WorkRow>(
   });
 }
 
-/** An open record, or null. */
+/** Returns an open record, or null. */
 export function openRecord<Row extends WorkRow>(db: Db, kind: WorkKind, id: string): Promise<Row | null> {
   return rowOf<Row>(
     db,

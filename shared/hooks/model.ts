@@ -1,9 +1,10 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { invalidRequest } from '../core/errors.js';
 import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../previews/pull-model.js';
 import { readPull } from '../pulls/read-report.js';
+import { sameSecret } from '../secrets/random-token.js';
 
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
@@ -16,12 +17,15 @@ export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 /** A header of a delivery in lower case; '' if there is none. */
 export type Headers = (name: string) => string;
 
-/** The path at which a hook receives deliveries. */
+/** Returns the path at which a hook receives deliveries. */
 export function hookPath(id: string): string {
   return `/api/hooks/${id}`;
 }
 
-/** True if the sender of the body knows the hook's secret. Compares in constant time. `key` is that of the address of a deploy hook. */
+/**
+ * Returns true if the sender of the body knows the hook's secret. Compares in constant time. `key` is that of the address of a
+ * deploy hook.
+ */
 export function isGenuine(
   provider: HookProvider,
   secret: string,
@@ -30,25 +34,19 @@ export function isGenuine(
   const hmac = () => createHmac('sha256', secret).update(body).digest('hex');
   switch (provider) {
     case 'github':
-      return equal(headers('x-hub-signature-256'), `sha256=${hmac()}`);
+      return sameSecret(headers('x-hub-signature-256'), `sha256=${hmac()}`);
     case 'gitea':
-      return equal(headers('x-gitea-signature') || headers('x-forgejo-signature'), hmac());
+      return sameSecret(headers('x-gitea-signature') || headers('x-forgejo-signature'), hmac());
     case 'gitlab':
-      return equal(headers('x-gitlab-token'), secret);
+      return sameSecret(headers('x-gitlab-token'), secret);
     case 'generic':
-      return equal(key, secret);
+      return sameSecret(key, secret);
   }
-}
-
-/** Compares digests, because `timingSafeEqual` needs equal lengths. */
-function equal(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
 }
 
 const MAX_ID_LENGTH = 200;
 
-/** The number of a delivery, which a redelivery has too; null if the sender gives none. */
+/** Returns the number of a delivery, which a redelivery has too; null if the sender gives none. */
 export function deliveryId(provider: HookProvider, headers: Headers): string | null {
   const names: Record<HookProvider, string[]> = {
     github: ['x-github-delivery'],
@@ -126,7 +124,7 @@ function messageOf(payload: unknown, after: string): string {
   return text(commit, 'message');
 }
 
-/** Why a push needs no look at the repository, or null. */
+/** Returns why a push needs no look at the repository, or null. */
 export function irrelevance(
   event: Extract<HookEvent, { type: 'push' }>,
   service: { branch: string; autoDeploy: string; archived: boolean },
@@ -140,7 +138,7 @@ export function irrelevance(
 
 export const SKIPPED = 'the commit asks not to be deployed';
 
-/** True if a commit's message says that nothing is to be built or deployed from it. */
+/** Returns true if a commit's message says that nothing is to be built or deployed from it. */
 export function skipsDeployment(message: string): boolean {
   return /\[(skip (ci|deploy)|(ci|deploy) skip|no deploy)\]/i.test(message);
 }

@@ -1,21 +1,20 @@
 import { Type } from 'typebox';
 import { type ErrorObject, loadAjv } from '../core/ajv.js';
 import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, type ErrorDetail } from '../core/errors.js';
-import { stringFormats } from '../core/formats.js';
+import { AppError, type ErrorDetail, invalidField } from '../core/errors.js';
 import { lazily } from '../core/lazily.js';
 import { plainName } from '../core/plain-text.js';
+import { stringFormats } from '../core/string-formats.js';
 import { newApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
 import type { PlanId } from '../services/catalog.js';
-import type { WorkspaceRow } from '../workspaces/model.js';
-import { type WorkspaceConfiguration, WorkspaceConfigurationSchema } from '../workspaces/model.js';
+import { type WorkspaceConfiguration, WorkspaceConfigurationSchema, type WorkspaceRow } from '../workspaces/model.js';
 import {
-  findWorkspace,
   insertWorkspace,
-  lockWorkspace,
+  lockWorkspaceOrThrow,
   updateWorkspaceConfiguration,
   updateWorkspacePlan,
+  workspaceOf,
 } from '../workspaces/store.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
@@ -68,7 +67,7 @@ export async function createUser(
 ): Promise<CreatedUser> {
   const email = normalEmail(input.email);
   if (input.password !== undefined && !checks().isPassword(input.password)) {
-    throw invalid('/password', 'must have from 8 to 1024 characters');
+    throw invalidField('password', 'must have from 8 to 1024 characters');
   }
   const password = input.password ?? newPassword();
   const user = await insertUser(db, { email, passwordHash: await hashPassword(password), verified: input.verified });
@@ -76,14 +75,12 @@ export async function createUser(
   return { user, password: input.password === undefined ? password : null };
 }
 
-/**
- * Creates a workspace with its owner, who is created too, as verified, if the address is new. Throws invalid_request.
- */
+/** Creates a workspace with its owner, who is created too, as verified, if the address is new. Throws invalid_request. */
 export async function createWorkspace(
   trx: Transaction,
   input: { name: string; owner: string; plan?: PlanId | undefined },
 ): Promise<CreatedWorkspace> {
-  if (!checks().isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
+  if (!checks().isName(input.name)) throw invalidField('name', 'must have from 1 to 100 characters');
   const existing = await findUserByEmail(trx, normalEmail(input.owner));
   const { user, password } = existing
     ? { user: existing, password: null }
@@ -135,8 +132,8 @@ export async function createKey(
   db: Db,
   input: { workspaceId: string; email: string; scope: KeyScope; name: string; expiresAt: Date | null },
 ): Promise<CreatedKey> {
-  if (!checks().isName(input.name)) throw invalid('/name', 'must have from 1 to 100 characters');
-  await assertWorkspace(db, input.workspaceId);
+  if (!checks().isName(input.name)) throw invalidField('name', 'must have from 1 to 100 characters');
+  await workspaceOf(db, input.workspaceId);
   const user = await memberOf(db, input);
   const { key, lookup, secretHash } = newApiKey();
   const { workspaceId, scope, expiresAt } = input;
@@ -147,9 +144,9 @@ export async function createKey(
   };
 }
 
-/** Every key of the workspace with its owner's address, oldest first. Throws not_found. */
+/** Returns every key of the workspace with its owner's address, oldest first. Throws not_found. */
 export async function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
-  await assertWorkspace(db, workspaceId);
+  await workspaceOf(db, workspaceId);
   return listKeys(db, workspaceId);
 }
 
@@ -162,7 +159,7 @@ export async function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow> {
 
 function normalEmail(text: string): string {
   const email = text.trim().toLowerCase();
-  if (!checks().isEmail(email)) throw invalid('/email', `must be an e-mail address, not "${text}"`);
+  if (!checks().isEmail(email)) throw invalidField('email', `must be an e-mail address, not "${text}"`);
   return email;
 }
 
@@ -179,22 +176,10 @@ async function memberOf(db: Db, input: { workspaceId: string; email: string }): 
   throw new AppError('not_found', `${user.email} is not a member of the workspace`);
 }
 
-async function assertWorkspace(db: Db, id: string): Promise<void> {
-  if (!(await findWorkspace(db, id))) throw new AppError('not_found', `There is no workspace ${id}`);
-}
-
-async function lockWorkspaceOrThrow(trx: Transaction, id: string): Promise<void> {
-  if (!(await lockWorkspace(trx, id))) throw new AppError('not_found', `There is no workspace ${id}`);
-}
-
 async function assertNotLastOwner(trx: Transaction, workspaceId: string, user: UserRow): Promise<void> {
   const membership = await findMembership(trx, workspaceId, user.id);
   if (membership?.role !== 'owner' || (await countOtherOwners(trx, workspaceId, user.id)) > 0) return;
   throw new AppError('conflict', `${user.email} is the last owner of the workspace; make another member owner first`);
-}
-
-function invalid(path: string, message: string): AppError {
-  return new AppError('invalid_request', `${path.slice(1)} ${message}`, [{ path, message }]);
 }
 
 function toDetail({ instancePath, keyword, params, message }: ErrorObject): ErrorDetail {

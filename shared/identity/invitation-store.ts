@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
 import type { Role } from './policy.js';
 
 const LIFETIME = `interval '7 days'`;
@@ -20,14 +20,14 @@ export interface InvitationRow {
 export type NewInvitation = Pick<InvitationRow, 'workspace_id' | 'email' | 'role' | 'invited_by' | 'token_hash'>;
 
 export async function insertInvitation(trx: Transaction, invitation: NewInvitation): Promise<InvitationRow> {
-  const [row] = await rowsOf<InvitationRow>(
-    trx,
-    `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
-     values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
-    { id: uuidv7(), ...invitation },
+  return returnedRow(
+    await oneRow<InvitationRow>(
+      trx,
+      `insert into invitations (id, workspace_id, email, role, token_hash, invited_by, expires_at)
+       values (:id, :workspace_id, :email, :role, :token_hash, :invited_by, now() + ${LIFETIME}) returning *`,
+      { id: uuidv7(), ...invitation },
+    ),
   );
-  if (!row) throw new Error('the invitation was not inserted');
-  return row;
 }
 
 /** Invitations that can still be accepted, oldest first. */
@@ -40,14 +40,9 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** How many were sent within the lifetime of one, also if they were accepted or withdrawn. */
-export async function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
-  const row = await oneRow<{ sent: number }>(
-    db,
-    'select count(*)::int as sent from invitations where workspace_id = :workspaceId and expires_at > now()',
-    { workspaceId },
-  );
-  return row?.sent ?? 0;
+/** Returns how many were sent within the lifetime of one, also if they were accepted or withdrawn. */
+export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
+  return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
 
 export async function findInvitation(db: Db, id: string): Promise<InvitationRow | undefined> {
@@ -61,7 +56,7 @@ export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer):
 
 const OF_TOKEN = 'select * from invitations where token_hash = :tokenHash and expires_at > now()';
 
-/** The invitation of a token that is still valid. */
+/** Returns the invitation of a token that is still valid. */
 export function findInvitationOfToken(db: Db, tokenHash: Buffer): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(db, OF_TOKEN, { tokenHash });
 }
@@ -71,7 +66,7 @@ export function lockInvitation(trx: Transaction, tokenHash: Buffer): Promise<Inv
   return oneRow<InvitationRow>(trx, `${OF_TOKEN} for update`, { tokenHash });
 }
 
-/** The invitations of an address that can still be accepted, with the names of their workspaces, oldest first. */
+/** Returns an address's invitations that can be accepted, with their workspaces' names, oldest first. */
 export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & { workspace_name: string })[]> {
   return rowsOf(
     db,
@@ -81,7 +76,7 @@ export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & {
   );
 }
 
-/** One of them, and locks it. */
+/** Returns one of these invitations and locks it. */
 export function lockInvitationOf(trx: Transaction, id: string, email: string): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(
     trx,
@@ -112,7 +107,7 @@ export async function endInvitation(trx: Transaction, workspaceId: string, id: s
   return ended > 0;
 }
 
-/** Retention: deletes those that have expired. Returns how many. */
+/** Deletes those that have expired. Returns how many. */
 export async function deleteExpiredInvitations(db: Db): Promise<number> {
   return db('invitations').whereRaw('expires_at <= now()').delete();
 }

@@ -14,13 +14,13 @@ const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 /** Developers write; in a protected environment only admins do (specification, Authentication 6). */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
-/** Changes only what is shown and nothing that runs: a protected environment needs no higher role. */
+/** Changes what is shown and nothing that runs, so a protected environment needs no higher role. */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
 /** Gives access to another person. */
 const GRANT = { ...ADMIN, sessionOnly: true } as const satisfies Policy;
 
-/** Every operation of the API and what it needs. Each route names one of these. */
+/** The policy of every operation of the API. Each route names one. */
 export const POLICIES = {
   'catalog.read': READ,
   'workspace.list': READ,
@@ -132,7 +132,7 @@ export interface AccessFacts {
   protectedEnvironment?: boolean;
 }
 
-/** Why the operation is refused, or null (specification, Authentication 2, 5 and 6). */
+/** Returns why the operation is refused, or null (specification, Authentication 2, 5 and 6). */
 export function refusal(operation: OperationName, facts: AccessFacts): ErrorCode | null {
   const policy: Policy = POLICIES[operation];
   if (policy.access === 'write') {
@@ -152,7 +152,7 @@ export type Role = (typeof ROLES)[number];
 export const KEY_SCOPES = ['read', 'write'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
-/** True if the role has at least the rights of `needed`. */
+/** Returns true if the role has at least the rights of `needed`. */
 export function hasRole(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }

@@ -1,7 +1,7 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowCountOf, type Transaction } from '../core/database/client.js';
 import type { UserRow } from './rows.js';
 
-/** Reads and locks a user for a change of the second factor: other transactions wait until this one commits. */
+/** Reads a user and locks the row until the commit, for a change of the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }
@@ -13,13 +13,13 @@ export async function setUnconfirmedTotp(db: Db, userId: string, sealed: Buffer)
 
 /** Marks a code's time step as used. False if it, or a later one, was used before. */
 export async function useTotpCounter(db: Db, userId: string, counter: number): Promise<boolean> {
-  const rows = await rowsOf<{ id: string }>(
+  const changed = await rowCountOf(
     db,
     `update users set totp_counter = :counter
-      where id = :userId and (totp_counter is null or totp_counter < :counter) returning id`,
+      where id = :userId and (totp_counter is null or totp_counter < :counter)`,
     { userId, counter },
   );
-  return rows.length > 0;
+  return changed > 0;
 }
 
 export async function confirmTotp(db: Db, userId: string): Promise<void> {

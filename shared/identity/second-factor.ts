@@ -2,8 +2,8 @@ import type { Db, Transaction } from '../core/database/client.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
+import { newToken } from '../secrets/random-token.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { newToken } from '../secrets/token.js';
 import { newTotpSecret, totpCounter, totpUri } from '../secrets/totp.js';
 import type { SessionRow, UserRow } from './rows.js';
 import { clearTotp, confirmTotp, lockUser, setUnconfirmedTotp, useTotpCounter } from './second-factor-store.js';
@@ -31,8 +31,8 @@ export async function assertPassword(db: Db, email: string, password: string): P
 }
 
 /**
- * Creates a secret for the user's authenticator. It takes effect when it is confirmed. Throws conflict if the user
- * has a confirmed one.
+ * Creates a secret for the user's authenticator. It takes effect when it is confirmed. Throws conflict if the user has a confirmed
+ * one.
  */
 export async function enrolSecondFactor(
   trx: Transaction,
@@ -47,8 +47,7 @@ export async function enrolSecondFactor(
 }
 
 /**
- * Confirms the authenticator: from now on signing in needs it, and the user's other sessions end. Throws conflict,
- * invalid_request.
+ * Confirms the authenticator: from now on signing in needs it, and the user's other sessions end. Throws conflict, invalid_request.
  */
 export async function confirmSecondFactor(
   trx: Transaction,
@@ -76,9 +75,9 @@ export async function removeSecondFactor(
 }
 
 /**
- * For an operator, if a user has lost the authenticator: the password alone signs in until another is enrolled. The user's
- * sessions end. If a workspace requires MFA, the user's keys can only read until then. Throws not_found, conflict if
- * there is none.
+ * Removes the second factor of a user who has lost it, for an operator. The password alone signs in until another is enrolled. The
+ * user's sessions end. If a workspace requires MFA, the user's keys can only read until then. Throws not_found, conflict if there
+ * is none.
  */
 export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
   const email = text.trim().toLowerCase();
@@ -91,7 +90,7 @@ export async function resetSecondFactor(trx: Transaction, text: string): Promise
   return user;
 }
 
-/** True if the code is the authenticator's current one and was not used before. Marks it as used. */
+/** Returns true if the code is the authenticator's current one and was not used before. Marks it as used. */
 export async function useCode(
   trx: Transaction,
   { keyring }: Deps,

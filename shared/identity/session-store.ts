@@ -1,19 +1,19 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, rowCountOf } from '../core/database/client.js';
 import type { SessionRow, UserRow } from './rows.js';
 
 const REMEMBERED = `interval '90 days'`;
 const CLIENTS_OF_A_USER = 20;
 
-/** True if the user with this address has signed in from this client within the last 90 days. */
+/** Returns true if the user with this address has signed in from this client within the last 90 days. */
 export async function isKnownClient(db: Db, email: string, client: string): Promise<boolean> {
-  const rows = await rowsOf<{ known: number }>(
+  const found = await rowCountOf(
     db,
-    `select 1 as known from known_clients k join users u on u.id = k.user_id
+    `select from known_clients k join users u on u.id = k.user_id
       where u.email = :email and k.client = :client and k.seen_at > now() - ${REMEMBERED}`,
     { email, client },
   );
-  return rows.length > 0;
+  return found > 0;
 }
 
 /** Records that the user has signed in from the client. Deletes the user's clients that are old or more than 20. */
@@ -44,14 +44,14 @@ export async function insertSession(
   db: Db,
   session: { userId: string; tokenHash: Buffer; secondFactor: boolean; client: string | null },
 ): Promise<SessionRow> {
-  const [row] = await rowsOf<SessionRow>(
-    db,
-    `insert into sessions (id, user_id, token_hash, second_factor, client, expires_at)
-     values (:id, :userId, :tokenHash, :secondFactor, :client, now() + ${LIFETIME}) returning *`,
-    { id: uuidv7(), ...session },
+  return returnedRow(
+    await oneRow<SessionRow>(
+      db,
+      `insert into sessions (id, user_id, token_hash, second_factor, client, expires_at)
+       values (:id, :userId, :tokenHash, :secondFactor, :client, now() + ${LIFETIME}) returning *`,
+      { id: uuidv7(), ...session },
+    ),
   );
-  if (!row) throw new Error('the session was not stored');
-  return row;
 }
 
 /** Ends a user's sessions beyond the number one may have. */
@@ -64,22 +64,17 @@ export async function endSurplusSessions(db: Db, userId: string): Promise<void> 
 }
 
 /**
- * The session of a token's hash, unless it belongs to another client, has expired or was idle for too long. `client` is
+ * Returns the session of a token's hash. Null if it belongs to another client, has expired or was idle for too long. `client` is
  * null over TLS.
  */
-export async function findSession(
-  db: Db,
-  tokenHash: Buffer,
-  client: string | null,
-): Promise<SessionWithUser | undefined> {
-  const [row] = await rowsOf<SessionWithUser>(
+export function findSession(db: Db, tokenHash: Buffer, client: string | null): Promise<SessionWithUser | null> {
+  return oneRow<SessionWithUser>(
     db,
     `select s.*, u.email, u.email_verified_at, u.totp_confirmed_at from sessions s join users u on u.id = s.user_id
       where s.token_hash = :tokenHash and s.client is not distinct from :client
         and s.expires_at > now() and s.seen_at > now() - ${IDLE}`,
     { tokenHash, client },
   );
-  return row;
 }
 
 /** Records that a session was used just now. */
@@ -87,18 +82,17 @@ export async function recordSessionUse(db: Db, id: string): Promise<void> {
   await db.raw('update sessions set seen_at = now() where id = ?', [id]);
 }
 
-/** Replaces a session's token and its privileges. Undefined if the session has ended. */
-export async function rotateSession(
+/** Replaces a session's token and its privileges. Null if the session has ended. */
+export function rotateSession(
   db: Db,
   id: string,
   change: { tokenHash: Buffer; secondFactor: boolean },
-): Promise<SessionRow | undefined> {
-  const [row] = await rowsOf<SessionRow>(
+): Promise<SessionRow | null> {
+  return oneRow<SessionRow>(
     db,
     'update sessions set token_hash = :tokenHash, second_factor = :secondFactor where id = :id returning *',
     { id, ...change },
   );
-  return row;
 }
 
 export async function deleteSession(db: Db, tokenHash: Buffer): Promise<void> {
@@ -113,7 +107,7 @@ export async function deleteSessions(db: Db, userId: string): Promise<void> {
   await db.raw('delete from sessions where user_id = ?', [userId]);
 }
 
-/** Retention: deletes sessions that have expired. Returns how many. */
+/** Deletes sessions that have expired. Returns how many. */
 export async function deleteExpiredSessions(db: Db): Promise<number> {
   return db('sessions').whereRaw(`expires_at <= now() or seen_at <= now() - ${IDLE}`).delete();
 }

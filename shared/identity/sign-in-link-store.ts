@@ -16,7 +16,7 @@ export async function insertSignInLink(db: Db, link: { userId: string; tokenHash
 const USER = `select u.* from sign_in_links l join users u on u.id = l.user_id
   where l.token_hash = :tokenHash and l.expires_at > now()`;
 
-/** The user of a link that is still valid. */
+/** Returns the user of a link that is still valid. */
 export async function findSignInLink(db: Db, tokenHash: Buffer): Promise<UserRow | undefined> {
   return (await rowsOf<UserRow>(db, USER, { tokenHash }))[0];
 }
@@ -30,7 +30,7 @@ export async function deleteSignInLink(db: Db, tokenHash: Buffer): Promise<void>
   await db.raw('delete from sign_in_links where token_hash = ?', [tokenHash]);
 }
 
-/** Retention: deletes links that have expired. Returns how many. */
+/** Deletes links that have expired. Returns how many. */
 export async function deleteExpiredSignInLinks(db: Db): Promise<number> {
   return db('sign_in_links').whereRaw('expires_at <= now()').delete();
 }

@@ -2,7 +2,7 @@ import type { Db, Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
-import { hashToken, newToken } from '../secrets/token.js';
+import { hashToken, newToken } from '../secrets/random-token.js';
 import type { SessionRow, UserRow } from './rows.js';
 import { useCode } from './second-factor.js';
 import { lockUser } from './second-factor-store.js';
@@ -12,7 +12,7 @@ import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** What a sign-in needs besides the proof of who the user is. */
+/** Input of a sign-in besides the proof of who the user is. */
 export interface SignInInput {
   otp?: string | undefined;
   /** The token of the session that the browser had before; it ends. */
@@ -35,8 +35,8 @@ export interface SignedIn {
 }
 
 /**
- * Starts a session. An unknown address and a wrong password get the same answer after the same work. `verify` compares the password.
- * Throws unauthenticated; mfa_required if only the one-time code is missing; what countCode and verify throw.
+ * Starts a session. An unknown address and a wrong password get the same answer after the same work. `verify` compares the
+ * password. Throws unauthenticated; mfa_required if only the one-time code is missing; what countCode and verify throw.
  */
 export async function signIn(
   db: Db,
@@ -73,8 +73,8 @@ export async function createSignInLink(db: Db, email: string): Promise<string> {
 }
 
 /**
- * Starts a session with a one-time link, which is used up by it; a wrong or missing one-time code leaves the link valid. Throws
- * unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
+ * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid. Throws unauthenticated;
+ * mfa_required if only the one-time code is missing; what countCode throws.
  */
 export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
   const tokenHash = hashToken(input.token);

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import { deleteSessions } from './session-store.js';
 
-/** Null if the address is taken already. Addresses are stored in lower case. */
+/** Returns null if the address is taken already. Addresses are stored in lower case. */
 export async function insertUser(
   db: Db,
   user: { email: string; passwordHash: string; verified: boolean },
@@ -25,7 +25,7 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
-/** Stores a new password and ends all sessions of the user, also one that begins at the same moment with the old password. */
+/** Stores a new password and ends all sessions of the user, also one that starts at this moment. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
@@ -35,34 +35,25 @@ export async function setPasswordHash(db: Db, userId: string, passwordHash: stri
 
 /** Stores the hash of a token that proves the user's address for a day; an earlier token becomes void. */
 export async function setVerification(db: Db, userId: string, tokenHash: Buffer): Promise<void> {
-  await db.raw(
-    `update users set verification_hash = :tokenHash, verification_expires_at = now() + interval '1 day'
-      where id = :userId`,
-    { userId, tokenHash },
-  );
+  const expires = db.raw(`now() + interval '1 day'`);
+  await db('users').where({ id: userId }).update({ verification_hash: tokenHash, verification_expires_at: expires });
 }
 
 /** Marks the address of the token's user as verified. False if the token is unknown, used or expired. */
 export async function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
-  const user = await oneRow<{ id: string }>(
+  const verified = await rowCountOf(
     db,
     `update users set email_verified_at = coalesce(email_verified_at, now()),
                       verification_hash = null, verification_expires_at = null
-      where verification_hash = :tokenHash and verification_expires_at > now() returning id`,
+      where verification_hash = :tokenHash and verification_expires_at > now()`,
     { tokenHash },
   );
-  return user !== null;
+  return verified > 0;
 }
 
 export function findMembership(db: Db, workspaceId: string, userId: string): Promise<MembershipRow | null> {
-  return oneRow<MembershipRow>(
-    db,
-    'select * from memberships where workspace_id = :workspaceId and user_id = :userId',
-    {
-      workspaceId,
-      userId,
-    },
-  );
+  const find = 'select * from memberships where workspace_id = :workspaceId and user_id = :userId';
+  return oneRow<MembershipRow>(db, find, { workspaceId, userId });
 }
 
 /** Makes the user a member with this role, or changes a member's role. */
@@ -81,24 +72,20 @@ export async function upsertMembership(
 }
 
 export async function deleteMembership(db: Db, workspaceId: string, userId: string): Promise<void> {
-  await db.raw('delete from memberships where workspace_id = :workspaceId and user_id = :userId', {
-    workspaceId,
-    userId,
-  });
+  await db('memberships').where({ workspace_id: workspaceId, user_id: userId }).delete();
 }
 
-/** How many owners the workspace has besides this user. */
-export async function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
-  const [row] = await rowsOf<{ owners: number }>(
+/** Returns how many owners the workspace has besides this user. */
+export function countOtherOwners(db: Db, workspaceId: string, userId: string): Promise<number> {
+  return countOf(
     db,
-    `select count(*)::int as owners from memberships
-     where workspace_id = :workspaceId and user_id <> :userId and role = 'owner'`,
+    `select count(*) from memberships
+      where workspace_id = :workspaceId and user_id <> :userId and role = 'owner'`,
     { workspaceId, userId },
   );
-  return row?.owners ?? 0;
 }
 
-/** The workspaces a user belongs to, with the user's role in each, oldest first. */
+/** Returns the workspaces a user belongs to, with the user's role in each, oldest first. */
 export function workspacesOf(db: Db, userId: string): Promise<(WorkspaceRow & { role: Role })[]> {
   return rowsOf<WorkspaceRow & { role: Role }>(
     db,
@@ -129,13 +116,13 @@ export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow>
   );
 }
 
-/** The row of a key's public part. The caller checks whether the key is revoked or expired. */
+/** Returns the row of a key's public part. The caller checks whether the key is revoked or expired. */
 export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
 }
 
-export function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & { email: string })[]> {
-  return rowsOf<ApiKeyRow & { email: string }>(
+export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyView[]> {
+  return rowsOf<ApiKeyView>(
     db,
     `select k.*, u.email from api_keys k join users u on u.id = k.user_id
      where k.workspace_id = :workspaceId order by k.created_at, k.id`,
@@ -145,19 +132,14 @@ export function listApiKeys(db: Db, workspaceId: string): Promise<(ApiKeyRow & {
 
 /** Revokes once; a second time changes nothing. Null if there is no such key. */
 export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
-  return oneRow<ApiKeyRow>(
-    db,
-    'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *',
-    {
-      id,
-    },
-  );
+  const revoke = 'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *';
+  return oneRow<ApiKeyRow>(db, revoke, { id });
 }
 
 /** A key as its workspace sees it. */
 export type ApiKeyView = ApiKeyRow & { email: string };
 
-/** The keys of a workspace that are not revoked, newest first; those of one member if `userId` is given. */
+/** Returns a workspace's keys that are not revoked, newest first. With `userId`, those of this member. */
 export function pageOfApiKeys(
   db: Db,
   workspaceId: string,
@@ -173,15 +155,13 @@ export function pageOfApiKeys(
   return fetchPage(query, 'k', page);
 }
 
-/** How many keys of a member work or have merely expired. */
-export async function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
-  const [row] = await rowsOf<{ keys: number }>(
+/** Returns how many keys of a member work or have merely expired. */
+export function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
+  return countOf(
     db,
-    `select count(*)::int as keys from api_keys
-      where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
+    `select count(*) from api_keys where workspace_id = :workspaceId and user_id = :userId and revoked_at is null`,
     { workspaceId, userId },
   );
-  return row?.keys ?? 0;
 }
 
 /** Revokes a key of the workspace, and of this member if `userId` is given. False if there is none that is not revoked. */
@@ -189,14 +169,14 @@ export async function revokeWorkspaceKey(
   db: Db,
   { workspaceId, id, userId }: { workspaceId: string; id: string; userId: string | null },
 ): Promise<boolean> {
-  const row = await oneRow<{ id: string }>(
+  const revoked = await rowCountOf(
     db,
     `update api_keys set revoked_at = now()
       where id = :id and workspace_id = :workspaceId and revoked_at is null
-        and (cast(:userId as uuid) is null or user_id = cast(:userId as uuid)) returning id`,
+        and (cast(:userId as uuid) is null or user_id = cast(:userId as uuid))`,
     { id, workspaceId, userId },
   );
-  return row !== null;
+  return revoked > 0;
 }
 
 /** Revokes all keys of a member, so that they do not work again if the user becomes a member again. */

@@ -31,7 +31,7 @@ export interface ImageManifest {
   tools?: string[];
 }
 
-/** How the process of an image is started, as the image says. */
+/** How an image says that its process is started. */
 export interface ImageProcess {
   /** ENTRYPOINT and CMD; empty if it names none. */
   args: string[];

@@ -40,7 +40,7 @@ export function parseImage(text: string): ImageReference | null {
   return wrong ? null : { registry, path, name: `${registry}/${path}`, tag, digest };
 }
 
-/** A registry as its images' names have it: without a scheme or path, and Docker Hub by one of its names. */
+/** Returns a registry as image names have it: without scheme and path, Docker Hub by one name. */
 export function canonicalRegistry(server: string): string {
   const host = server
     .trim()
@@ -50,19 +50,19 @@ export function canonicalRegistry(server: string): string {
   return ['index.docker.io', 'registry-1.docker.io', 'registry.hub.docker.com'].includes(host) ? DOCKER_HUB : host;
 }
 
-/** True if the text can be a registry's host. */
+/** Returns true if the text can be a registry's host. */
 export function isRegistry(server: string): boolean {
   return HOST.test(canonicalRegistry(server));
 }
 
 export interface ImagePolicy {
   allowLocal: boolean;
-  /** What the names of images begin with that the platform itself keeps in its registry; null if it has none. */
+  /** The prefix of the names of images that the platform keeps in its registry; null if it has none. */
   ownPrefix: string | null;
 }
 
 /**
- * What is wrong with an image that a service is to run, or null. `trusted`: the workspace has credentials of its registry.
+ * Returns what is wrong with an image that a service is to run, or null. `trusted`: the workspace has credentials of its registry.
  */
 export function imageProblem(image: string, { allowLocal, ownPrefix }: ImagePolicy, trusted: boolean): string | null {
   if (image.trim() === '') return 'configuration.image is empty';

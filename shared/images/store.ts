@@ -3,12 +3,12 @@ import { type Db, rowsOf } from '../core/database/client.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
-/** The values for `imageStoredBy`. */
+/** Returns the values for `imageStoredBy`. */
 export function imageValues({ digest, manifest, sizeBytes }: BuiltImage) {
   return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
 
-/** SQL: records an image that a build has stored, for the deployment that `query` returns. */
+/** Returns SQL: records an image that a build has stored, for the deployment that `query` returns. */
 export function imageStoredBy(query: string): string {
   return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
     select cast(:imageId as uuid), workspace_id, service_id, cast(:digest as text), cast(:manifest as jsonb),
@@ -40,15 +40,15 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and those
- * that an open deployment (a rollback) or a run uses, stay. Returns how many were removed. It looks at the images that are
- * kept, and not at the deployments that there were.
+ * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and those that
+ * an open deployment (a rollback) or a run uses, stay. Returns how many were removed. It looks at the images that are kept, and not
+ * at the deployments that there were.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;
 }
 
-/** The tools that images which can be run need, by the names in their manifests. */
+/** Returns the tools that images which can be run need, by the names in their manifests. */
 export async function wantedTools(db: Db): Promise<Set<string>> {
   const rows = await rowsOf<{ tool: string }>(
     db,
@@ -58,7 +58,7 @@ export async function wantedTools(db: Db): Promise<Set<string>> {
   return new Set(rows.map((row) => row.tool));
 }
 
-/** The digests that must stay on disk. */
+/** Returns the digests that must stay on disk. */
 export async function wantedDigests(db: Db): Promise<Set<string>> {
   const rows = await rowsOf<{ digest: string }>(db, 'select distinct digest from images where removed_at is null');
   return new Set(rows.map((row) => row.digest));

@@ -1,14 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import { spawnTethered } from './tethered.js';
+import { spawnTethered } from './tethered-child.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = 'dist/api/pages/build-console.js';
 
 /**
- * Builds the console in a process of its own, if this version has not been built. A failure is logged, and nothing else depends
- * on it. Returns what ends it early.
+ * Builds the console in a process of its own, if this version has not been built. A failure is logged, and nothing else depends on
+ * it. Returns what ends it early.
  */
 export async function startConsoleBuild({ label, log }: { label: string; log: Logger }): Promise<() => unknown> {
   try {

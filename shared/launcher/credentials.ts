@@ -7,7 +7,7 @@ import { createKey, createWorkspace } from '../identity/commands.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../identity/store.js';
 import { parseApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
-import { writePrivately } from './files.js';
+import { writePrivately } from './private-file.js';
 
 /** What a person needs to use the platform; kept in `DATA_DIR/credentials.json`. */
 export interface Credentials {
@@ -25,8 +25,8 @@ type Identity = Pick<Credentials, 'workspaceId' | 'email' | 'password' | 'apiKey
 const OWNER = 'owner@ranvier.localhost';
 
 /**
- * The credentials of the embedded platform: those of the first start for as long as the database knows their key, with the
- * addresses of today. `created` says that they are new.
+ * Returns the credentials of the embedded platform, with the addresses of today. Those of the first start stay valid as long as the
+ * database knows their key. `created` is true if they are new.
  */
 export async function ensureCredentials(
   db: Db,

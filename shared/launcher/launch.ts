@@ -15,15 +15,15 @@ import { mapStackTraces } from '../core/stack-traces.js';
 import { createSignInLink } from '../identity/sign-in.js';
 import { migrateQueues } from '../queues/bull-pool.js';
 import { Keyring } from '../secrets/keyring.js';
-import { assertKeysFit } from '../secrets/rotate.js';
-import { assertCaddyListens } from './caddy.js';
+import { assertKeysFit } from '../secrets/rotate-secrets.js';
+import { assertCaddyListens } from './assert-caddy-listens.js';
+import { assertPortsFree } from './assert-ports-free.js';
 import { startConsoleBuild } from './console-build.js';
 import { type Credentials, ensureCredentials } from './credentials.js';
-import { writePrivately } from './files.js';
-import { endLeftovers, labelOf } from './leftovers.js';
-import { takeLock } from './lock.js';
-import { assertPortsFree } from './ports.js';
+import { takeLock } from './data-dir-lock.js';
+import { endLeftovers, labelOf } from './leftover-processes.js';
 import { startPostgres } from './postgres.js';
+import { writePrivately } from './private-file.js';
 import { parseProcfile, SupervisedProcess } from './procfile.js';
 import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
@@ -132,7 +132,7 @@ async function prepareDatabase(url: string, config: Config) {
   }
 }
 
-/** False if the platform ends before its API has answered that it is ready. */
+/** Resolves to true when the API is ready; to false if the platform ends before. */
 async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): Promise<boolean> {
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;

@@ -15,8 +15,8 @@ export interface PostgresBinaries {
 
 /**
  * Finds PostgreSQL in the optional package of this platform. It is used where npm put it if the user can execute it there.
- * Otherwise (a checkout below /root, a node_modules that is not ours to write) a copy is kept in the first of `caches`, or
- * else in a cache of this host, that serves.
+ * Otherwise (a checkout below /root, a node_modules that is not ours to write) a copy is kept in the first of `caches`, or else in
+ * a cache of this host, that serves.
  */
 export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
   const { native, version } = await locatePackage();

@@ -3,18 +3,18 @@ import { chmod, chown, type FileHandle, mkdir, open, rename, rm, stat } from 'no
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readIfThere } from '../core/exists.js';
-import { writePrivately } from './files.js';
-import { labelOf } from './leftovers.js';
+import { labelOf } from './leftover-processes.js';
 import { addressFiles, SUPERUSER } from './postgres-address.js';
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.js';
 import { prepareSocketFolder, type SocketFolder } from './postgres-socket.js';
+import { writePrivately } from './private-file.js';
 import { postgresUser, runAs, type SystemUser } from './system-user.js';
-import { spawnTethered, type Tethered, type TetherOptions } from './tethered.js';
+import { spawnTethered, type Tethered, type TetherOptions } from './tethered-child.js';
 
 const ORPHAN_SECONDS = 10;
 const RECENT_LINES = 20;
 
-/** Where the data is, who owns it, and how its owner can get there. */
+/** The place of the data, its owner, and how its owner gets there. */
 export interface Place {
   folder: string;
   data: string;
@@ -71,7 +71,7 @@ async function keptPassword(path: string): Promise<string> {
   return password;
 }
 
-/** How the programs of PostgreSQL are started here. */
+/** Returns how the programs of PostgreSQL are started here. */
 export function childOptions(place: Place): TetherOptions {
   const env = { PATH: process.env.PATH, LANG: 'C', TZ: 'UTC' };
   const { user, handle, label } = place;
@@ -109,7 +109,7 @@ export async function ensureCluster(place: Place): Promise<void> {
   await rename(fresh, place.data);
 }
 
-/** The latest lines of the child's output, kept for an error message. */
+/** Returns the latest lines of the child's output, kept for an error message. */
 export function recentLines(child: Tethered, onLine: (line: string) => void = () => {}): string[] {
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {

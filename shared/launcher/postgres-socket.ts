@@ -44,7 +44,7 @@ export async function prepareSocketFolder(
   };
 }
 
-/** Removes the socket and the lock of a server that has ended: the number in the lock may belong to a stranger by now. */
+/** Removes the socket and the lock of a server that has ended. The lock's pid may be another process by now. */
 export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
   for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(path, name), { force: true });
 }

@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
-import { writePrivately } from './files.js';
-import { endLeftovers } from './leftovers.js';
+import { endLeftovers } from './leftover-processes.js';
 import { addressFiles, DATABASE, serverUrl } from './postgres-address.js';
 import { childOptions, ensureCluster, type Place, preparePlace, recentLines } from './postgres-cluster.js';
 import { clearSocketFolder, PORT } from './postgres-socket.js';
-import { spawnTethered, type Tethered } from './tethered.js';
+import { writePrivately } from './private-file.js';
+import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface PostgresOptions {
   /** The platform's DATA_DIR, which exists; everything of PostgreSQL is in `postgres/` below it. */
@@ -35,9 +35,9 @@ const STOP_MS = 10_000;
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
 
 /**
- * Starts the embedded PostgreSQL with its data in `dataDir`, on a socket that only its user and root reach, and on no port. Makes the data on the first start, recovers what a
- * kill left behind, starts the server again when it ends by itself, and ends it when this process does, even by kill -9.
- * As root it runs as another user, also where that user cannot enter the folder's parents.
+ * Starts the embedded PostgreSQL with its data in `dataDir`, on a private socket and on no port. Makes the data on the first start
+ * and recovers what a kill left behind. Restarts a server that ends by itself, and ends it with this process, even after kill -9.
+ * As root it runs as another user, who need not be able to enter the parents of the folder.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir);

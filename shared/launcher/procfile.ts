@@ -1,13 +1,13 @@
 import { createInterface } from 'node:readline';
 import type { Logger } from '../core/log.js';
-import { spawnTethered, type Tethered } from './tethered.js';
+import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface ProcfileLine {
   name: string;
   command: string;
 }
 
-/** `name: command` lines; empty lines and comments are left out. Throws if a line is neither. */
+/** Parses the `name: command` lines of a Procfile. Throws if a line is neither this, nor empty, nor a comment. */
 export function parseProcfile(text: string): ProcfileLine[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines
@@ -39,7 +39,7 @@ export interface RunnerOptions {
   label: string;
 }
 
-/** A process that ended sooner than this after its start "ended at once". */
+/** A process that lived for less than this time, in milliseconds, "ended at once". */
 const AT_ONCE_MS = 5000;
 const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;

@@ -15,8 +15,8 @@ export async function runAs(user: SystemUser | undefined, command: string, args:
 }
 
 /**
- * PostgreSQL refuses to run as root. If this process is root, it runs PostgreSQL as the owner of its existing data, else as
- * `postgres` or `nobody`, the first that exists. Undefined if this process is not root: then the user stays the same.
+ * Returns the user that PostgreSQL runs as, because it refuses to run as root. That is the owner of existing data, else `postgres`
+ * or `nobody`, the first that exists. Undefined if this process is not root: the user stays the same.
  */
 export async function postgresUser(dataOwner: SystemUser | null): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

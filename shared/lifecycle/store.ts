@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
 import { releaseDomains } from '../domains/store.js';
 import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
 import { lockSlug } from '../services/insert-service.js';
@@ -14,12 +14,12 @@ export async function moveLifecycle(
   from: readonly LifecycleStatus[],
   to: LifecycleStatus,
 ): Promise<number | undefined> {
-  const rows = await rowsOf<{ id: string }>(
+  const moved = await rowCountOf(
     trx,
-    'update services set lifecycle_status = :to, updated_at = now() where id = :serviceId and lifecycle_status = any(:from) returning id',
+    'update services set lifecycle_status = :to, updated_at = now() where id = :serviceId and lifecycle_status = any(:from)',
     { serviceId, to, from },
   );
-  return rows.length > 0 ? publishRouteChange(trx, serviceId) : undefined;
+  return moved > 0 ? publishRouteChange(trx, serviceId) : undefined;
 }
 
 /** Archives the service and marks it as being deleted; the edge stops serving it. */
@@ -33,9 +33,9 @@ export async function markDeleting(trx: Transaction, serviceId: string): Promise
   await publishRouteChange(trx, serviceId);
 }
 
-/** True if a service has anything outside the database: a release, replicas, images, a volume or an open deployment. */
+/** Returns true if a service has a release, replicas, images, a volume or an open deployment. */
 export async function hasInfrastructure(db: Db, serviceId: string): Promise<boolean> {
-  const [row] = await rowsOf<{ found: boolean }>(
+  const row = await oneRow<{ found: boolean }>(
     db,
     `select exists (select 1 from services where id = :serviceId and live_deployment_id is not null)
          or exists (select 1 from replicas where service_id = :serviceId and state <> 'stopped')

@@ -1,3 +1,4 @@
+import type { DueColumns } from '../engine/kind.js';
 import { PLANS } from '../services/catalog.js';
 
 export const LOG_SOURCES = ['build', 'runtime', 'system'] as const;
@@ -14,16 +15,12 @@ export interface LogLine {
 }
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface LogBatchRow {
-  id: string;
+export interface LogBatchRow extends DueColumns {
   service_id: string;
   deployment_id: string | null;
   run_id: string | null;
   source: LogSource;
   lines: LogLine[];
-  dispatches: number;
-  due_at: Date | null;
-  created_at: Date;
 }
 
 export interface LogLineRow {
@@ -42,7 +39,7 @@ const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 /** Days from the day of a line to the day on which it expires, for each length that plans have. */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
-/** How many days ahead partitions are made: the longest a line is kept, and two days for the sweep to make the next. */
+/** Returns how many days ahead partitions are made: the longest retention, and two days for the sweep. */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }
@@ -52,7 +49,7 @@ export const DAYS_TO_EXPIRY = `case s.configuration ->> 'plan' ${PLANS.map(
   ({ id, logDays }) => `when '${id}' then ${logDays + 1}`,
 ).join(' ')} else ${MAX_LOG_DAYS + 1} end`;
 
-/** SQL: the day on which a line of this time expires. `days` is `DAYS_TO_EXPIRY` of its service. */
+/** Returns SQL: the day on which a line of this time expires. `days` is `DAYS_TO_EXPIRY` of its service. */
 export function expiresOn(loggedAt: string, days: string): string {
   return `(${loggedAt} at time zone 'UTC')::date + ${days}`;
 }

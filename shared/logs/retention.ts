@@ -7,8 +7,8 @@ const LOCK_TIMEOUT = '2s';
 const TODAY = `(now() at time zone 'UTC')::date`;
 
 /**
- * Makes the partitions of the days on which lines that are stored now, or tomorrow, will expire. Until a day has one, its
- * lines are in `log_lines_other`.
+ * Makes the partitions of the days on which lines that are stored now, or tomorrow, will expire. Until a day has one, its lines are
+ * in `log_lines_other`.
  */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
@@ -41,8 +41,8 @@ export async function ensureLogDays(db: Db): Promise<void> {
 }
 
 /**
- * Drops the days whose lines have expired (specification, Logs: `logDays`): a line is kept for as many days as its
- * service's plan said when it was stored, and until that day ends (UTC). Returns how many days were dropped.
+ * Drops the days whose lines have expired, and returns how many (specification, Logs: `logDays`). A line is kept for as many days
+ * as its service's plan said when it was stored, and until that day ends (UTC).
  */
 export async function dropExpiredLogs(db: Db): Promise<number> {
   const expired = await rowsOf<{ name: string }>(
@@ -68,8 +68,8 @@ export async function dropExpiredLogs(db: Db): Promise<number> {
 const DAY_MS = 86_400_000;
 
 /**
- * The days on which lines that were logged between two times expire, whatever plan their service had. A read that names
- * them looks into no other partition.
+ * Returns the days on which lines that were logged between two times expire, on any plan. A read that names them looks into no
+ * other partition.
  */
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();

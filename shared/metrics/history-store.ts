@@ -1,7 +1,7 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/client.js';
 import { type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
-/** The figures of a service in the last hours, oldest first, with the length of their steps in seconds. */
+/** Returns a service's figures of the last hours, oldest first, and the length of a step in seconds. */
 export async function readMetrics(
   db: Db,
   serviceId: string,
@@ -25,10 +25,7 @@ const LATE_SECONDS = 60;
 /** Seconds of shorter steps that are read at a time when the history has fallen behind. */
 const MAX_SECONDS = 4 * 3600;
 
-/**
- * Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes
- * nothing.
- */
+/** Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes nothing. */
 export async function rollUp(db: Db): Promise<void> {
   for (const [index, { step }] of RESOLUTIONS.entries()) {
     const source = RESOLUTIONS[index - 1];
@@ -41,7 +38,7 @@ export async function rollUp(db: Db): Promise<void> {
 
 /** Makes steps of a length from shorter ones, for a limited span. Returns true if it reached the present. */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
-  const [made] = await rowsOf<{ reached: boolean }>(
+  const made = await oneRow<{ reached: boolean }>(
     db,
     `with span as (
          select greatest(coalesce((select done_until from metric_rollups where step = :step),
@@ -78,30 +75,25 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
   return made?.reached ?? true;
 }
 
-/** Deletes steps that are older than the retention of their resolution, and samples of replicas that no longer run. Returns how many. */
+/**
+ * Deletes steps that are older than their resolution's retention, and returns how many. Deletes samples of replicas that no longer
+ * run.
+ */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
   for (const { step, hours } of RESOLUTIONS) {
-    const [row] = await rowsOf<{ count: number }>(
-      db,
-      `with gone as (delete from service_metrics where step = :step and at < now() - make_interval(hours => cast(:hours as int)) returning 1)
-       select count(*) as count from gone`,
-      { step, hours },
-    );
-    deleted += row?.count ?? 0;
+    const old = `delete from service_metrics where step = ? and at < now() - make_interval(hours => cast(? as int))`;
+    deleted += await rowCountOf(db, old, [step, hours]);
   }
-  await rowsOf(db, `delete from replica_samples where sampled_at < now() - interval '1 hour'`);
+  await db.raw(`delete from replica_samples where sampled_at < now() - interval '1 hour'`);
   return deleted;
 }
 
-/** Deletes the figures of services that were deleted: after a minute, edges have reported the last of them. */
-export async function deleteMetricsOfGone(db: Db): Promise<number> {
-  const rows = await rowsOf<{ count: number }>(
+/** Deletes the figures of deleted services, after the minute in which edges report the last of them. */
+export function deleteMetricsOfGone(db: Db): Promise<number> {
+  return rowCountOf(
     db,
-    `with gone as (
-       delete from service_metrics m using services s
-        where s.id = m.service_id and s.deleted_at between now() - interval '1 hour' and now() - interval '1 minute' returning 1)
-     select count(*) as count from gone`,
+    `delete from service_metrics m using services s
+      where s.id = m.service_id and s.deleted_at between now() - interval '1 hour' and now() - interval '1 minute'`,
   );
-  return rows[0]?.count ?? 0;
 }

@@ -18,7 +18,7 @@ export const MAX_HOURS = RESOLUTIONS[2].hours;
 /** Rows that one service has at most: the sum of all steps that are kept. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
 
-/** The finest resolution that reaches back this many hours. */
+/** Returns the finest resolution that reaches back this many hours. */
 export function resolutionFor(hours: number): Resolution {
   return RESOLUTIONS.find((resolution) => hours <= resolution.hours) ?? RESOLUTIONS[2];
 }
@@ -28,14 +28,17 @@ export const LATENCY_BOUNDS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000,
 ] as const;
 
-/** The class of a latency: the place of its count. */
+/** Returns the class of a latency: the place of its count. */
 export function latencyClass(ms: number): number {
   let index = 0;
   while (index < LATENCY_BOUNDS.length && ms > (LATENCY_BOUNDS[index] ?? 0)) index++;
   return index;
 }
 
-/** The latency in milliseconds that this share of the answers did not exceed, interpolated in its class; null without answers. */
+/**
+ * Returns the latency, in milliseconds, that this share of answers did not exceed. It is interpolated in its class. Null without
+ * answers.
+ */
 export function quantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total === 0) return null;
@@ -52,7 +55,7 @@ export function quantile(counts: readonly number[], share: number): number | nul
   return LATENCY_BOUNDS.at(-1) ?? null;
 }
 
-/** A row of `service_metrics`. The migration says what its columns are. */
+/** A row of `service_metrics`. The migration explains its columns. */
 export interface MetricRow {
   at: Date;
   counts: number;
@@ -99,7 +102,7 @@ const SERIES: readonly SeriesDefinition[] = [
 
 export const SERIES_NAMES = SERIES.map(({ name }) => name);
 
-/** The rows of a service, oldest first, as series. */
+/** Returns the rows of a service, oldest first, as series. */
 export function seriesOf(rows: readonly MetricRow[]): Series[] {
   const times = rows.map(({ at }) => at.toISOString());
   return SERIES.map(({ name, unit, value }) => ({

@@ -12,8 +12,8 @@ export interface OperationInput {
 }
 
 /**
- * Queues restart, suspend or resume (specification, Service actions). Throws hosting_disabled, service_archived,
- * no_runtime, conflict.
+ * Queues restart, suspend or resume (specification, Service actions). Throws hosting_disabled, service_archived, no_runtime,
+ * conflict.
  */
 export async function queueAction(
   trx: Transaction,

@@ -30,12 +30,12 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
   return row;
 }
 
-/** An operation of this service, also after its deletion. */
+/** Returns an operation of this service, also after its deletion. */
 export async function findOperation(db: Db, serviceId: string, id: string): Promise<OperationRow | undefined> {
   return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
 }
 
-/** An open operation of the service that is of one of these kinds. */
+/** Returns an open operation of the service that is of one of these kinds. */
 export function findOpenOperation(
   db: Db,
   serviceId: string,
@@ -49,13 +49,13 @@ export function findOpenOperation(
   );
 }
 
-/** The status of an operation; null if there is none of this id. */
+/** Returns the status of an operation; null if there is none of this id. */
 export async function operationStatus(db: Db, id: string): Promise<OperationStatus | null> {
   const row = await db<OperationRow>('operations').where({ id }).first('status');
   return row?.status ?? null;
 }
 
-/** A service's operations, newest first. */
+/** Returns a service's operations, newest first. */
 export async function listOperations(db: Db, serviceId: string, page: PageRequest): Promise<Page<OperationRow>> {
   const query: Knex.QueryBuilder<OperationRow> = db('operations').where({ service_id: serviceId }).select('*');
   return fetchPage(query, 'operations', page);

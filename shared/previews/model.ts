@@ -3,8 +3,8 @@ import type { LifecycleStatus, ServiceKind } from '../services/model.js';
 import { isImageSource } from '../services/source.js';
 
 /**
- * Kinds that have previews: people look at a preview in a browser. A preview of a worker or of a cron job would take the
- * work of its service away, and one of a private service would have no visitors.
+ * Returns true for kinds that people look at in a browser. A preview of a worker or of a cron job would do the work of its service,
+ * and one of a private service would have no visitors.
  */
 function hasPreviews(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
@@ -17,7 +17,7 @@ export interface BaseFacts {
   isPreview: boolean;
 }
 
-/** Why a service has no preview of this branch, with what to do about it; null if it can have one. */
+/** Returns why a service has no preview of this branch, and what to do. Null if it can have one. */
 export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, branch: string): string | null {
   if (isPreview) return 'The service is a preview itself; make the preview at the service whose branch it shows';
   if (!hasPreviews(kind)) return `A service of kind ${kind} has no previews; services of kind web and static have them`;
@@ -35,9 +35,9 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
 }
 
 /**
- * The configuration of a preview: that of its service, for another branch, at an address of the platform, open to visitors
- * while the service is in maintenance, and with one replica. It follows its branch and has no previews. That of a fork reaches
- * no other service, and deploys only what a member approves.
+ * Returns the configuration of a preview: that of its service, for another branch, with one replica. It has an address of the
+ * platform, follows its branch, has no previews, and is open to visitors while the service is in maintenance. That of a fork
+ * reaches no other service, and deploys only what a member approves.
  */
 export function previewConfiguration(
   base: ServiceConfiguration,
@@ -67,14 +67,14 @@ export interface PreviewSource {
 /** As many characters as a service's name may have. */
 const MAX_NAME_LENGTH = 100;
 
-/** The name of a preview, from which its address is made. */
+/** Returns the name of a preview, from which its address is made. */
 export function previewName(base: string, branch: string): string {
   return `${base} ${branch}`.slice(0, MAX_NAME_LENGTH).trim();
 }
 
 const HOUR_MS = 3_600_000;
 
-/** When a preview ends if nothing is deployed to it before. The hours are those of its service as they are now. */
+/** Returns when a preview ends if nothing is deployed to it before. The hours are those of its service as they are now. */
 export function expiryOf(changedAt: Date, { previewExpiryHours }: Pick<ServiceConfiguration, 'previewExpiryHours'>) {
   return new Date(changedAt.getTime() + previewExpiryHours * HOUR_MS);
 }
@@ -99,7 +99,7 @@ export type PreviewDecision =
   | { type: 'keep' }
   /** `reason` is for the platform's log. */
   | { type: 'delete'; reason: string }
-  /** Its deletion failed: what is left of it has to be deleted all the same. */
+  /** The deletion failed and must be tried again. */
   | { type: 'deleteAgain' };
 
 /** The pause after a deletion that failed. */

@@ -1,4 +1,4 @@
-/** What a repository's server says of a pull request (GitLab: merge request). */
+/** A pull request (GitLab: merge request) as a git server reports it. */
 export interface PullReport {
   number: number;
   title: string;
@@ -19,7 +19,7 @@ export interface PullReport {
   ref: string;
 }
 
-/** What is stored of a pull request. */
+/** The stored facts of a pull request. */
 export interface PullFacts {
   fork: boolean;
   headSha: string;
@@ -30,8 +30,8 @@ export interface PullFacts {
 }
 
 /**
- * True if a report is older than what is stored, and is to be dropped: servers send reports again and in another order. Their clocks
- * count whole seconds, so of two reports of one second the one that closes wins, unless the other reopens.
+ * Returns true if a report is older than what is stored: servers repeat and reorder reports. Their clocks count whole seconds, so
+ * of two reports of one second the one that closes wins, unless the other reopens.
  */
 export function isStale(
   stored: Pick<PullFacts, 'open' | 'reportedAt'>,
@@ -45,7 +45,7 @@ export function isStale(
 export const PULL_STATUSES = ['open', 'waiting', 'approved', 'declined', 'closed'] as const;
 export type PullStatus = (typeof PULL_STATUSES)[number];
 
-/** `waiting`: the newest commit is one of a fork, and no member has decided about it. */
+/** Returns the status of a pull request. `waiting`: no member has decided about the newest commit of a fork. */
 export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<PullFacts, 'reportedAt'>): PullStatus {
   if (!open) return 'closed';
   if (!fork) return 'open';

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { CLOSED_KEPT_DAYS, type PullFacts, type PullReport, RETRY_SECONDS } from './pull-model.js';
 
@@ -42,7 +42,7 @@ function pullViews(db: Db, serviceId: string) {
     .select('r.*', 'p.service_id as preview_id');
 }
 
-/** The pull requests of a service that are known, newest first. */
+/** Returns the pull requests of a service that are known, newest first. */
 export async function listPulls(db: Db, serviceId: string, page: PageRequest): Promise<Page<PullView>> {
   return fetchPage<PullView>(pullViews(db, serviceId) as never, 'r', page);
 }
@@ -60,7 +60,7 @@ export async function lockPullById(trx: Transaction, serviceId: string, id: stri
   return trx<PullRow>('pull_requests').where({ service_id: serviceId, id }).forUpdate().first();
 }
 
-/** Stores what a report says. What a member decided stays. */
+/** Stores a report. The decision of a member stays. */
 export async function storePull(
   trx: Transaction,
   serviceId: string,
@@ -76,18 +76,12 @@ export async function storePull(
   return row;
 }
 
-export async function countOpenPulls(trx: Transaction, serviceId: string): Promise<number> {
-  const row = await oneRow<{ count: number }>(
-    trx,
-    'select count(*) as count from pull_requests where service_id = ? and open',
-    [serviceId],
-  );
-  return row?.count ?? 0;
+export function countOpenPulls(trx: Transaction, serviceId: string): Promise<number> {
+  return countOf(trx, 'select count(*) from pull_requests where service_id = ? and open', [serviceId]);
 }
 
 /**
- * The numbers of the open pull requests of a branch of the repository itself, oldest first; null if none was ever
- * reported of this branch.
+ * Returns the numbers of a branch's open pull requests, oldest first. Null if none was ever reported. Those of forks do not count.
  */
 export async function openPullsOfBranch(db: Db, serviceId: string, branch: string): Promise<number[] | null> {
   const rows = await rowsOf<{ number: number; open: boolean }>(
@@ -108,13 +102,13 @@ export async function decidePull(
     .update({ decision, decided_sha: sha, decided_by: by, decided_at: trx.fn.now(), updated_at: trx.fn.now() });
 }
 
-/** The commit of a fork that a member has approved last; null if there is none, or if it was declined. */
+/** Returns the commit of a fork that was approved last. Null if there is none, or if it was declined. */
 export async function approvedCommit(trx: Transaction, serviceId: string, number: number): Promise<string | null> {
   const row = await trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).first();
   return row?.decision === 'approved' ? row.decided_sha : null;
 }
 
-/** Notes that the preview of an open pull request could not be made, or with false that nothing is to be tried again. */
+/** Schedules another try for a preview that could not be made; false cancels it. */
 export async function noteRetry(db: Db, id: string, again: boolean): Promise<void> {
   const at = again ? db.raw(`now() + interval '${RETRY_SECONDS} seconds'`) : null;
   await db('pull_requests').where({ id }).update({ retry_at: at });
@@ -122,7 +116,7 @@ export async function noteRetry(db: Db, id: string, again: boolean): Promise<voi
 
 const BATCH = 50;
 
-/** Pull requests whose preview is to be tried again. */
+/** Returns pull requests whose preview is to be tried again. */
 export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   return rowsOf<PullRow>(
     db,
@@ -130,10 +124,10 @@ export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   );
 }
 
-export async function deleteOldPulls(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
+/** Deletes closed pull requests that no report has changed for 30 days. Returns how many. */
+export function deleteOldPulls(db: Db): Promise<number> {
+  return rowCountOf(
     db,
-    `delete from pull_requests where not open and updated_at < now() - make_interval(days => ${CLOSED_KEPT_DAYS}) returning id`,
+    `delete from pull_requests where not open and updated_at < now() - make_interval(days => ${CLOSED_KEPT_DAYS})`,
   );
-  return rows.length;
 }

@@ -34,7 +34,7 @@ function previewViews(db: Db, baseId: string) {
     .select('p.branch as preview_branch', 'p.pull_number as preview_pull_number', 'p.changed_at as preview_changed_at');
 }
 
-/** The previews of a service, newest first. */
+/** Returns the previews of a service, newest first. */
 export async function listPreviews(db: Db, baseId: string, page: PageRequest): Promise<Page<PreviewView>> {
   return fetchPage<PreviewView>(previewViews(db, baseId), 's', page);
 }
@@ -43,17 +43,17 @@ export async function findPreview(db: Db, baseId: string, id: string): Promise<P
   return previewViews(db, baseId).where('s.id', id).first();
 }
 
-/** What a service shows as a preview; undefined if it is none. */
+/** Returns what a service shows as a preview; undefined if it is none. */
 export async function previewOf(db: Db, serviceId: string): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ service_id: serviceId }).first();
 }
 
-/** The preview of a branch. */
+/** Returns the preview of a branch. */
 export async function previewOfBranch(db: Db, baseId: string, branch: string): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ base_id: baseId, branch }).first();
 }
 
-/** The preview of a fork's pull request. */
+/** Returns the preview of a fork's pull request. */
 export async function previewOfFork(db: Db, baseId: string, number: number): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ base_id: baseId, pull_number: number, fork: true }).first();
 }
@@ -80,19 +80,19 @@ export async function closePreview(db: Db, serviceId: string, reason: string): P
   return closed > 0;
 }
 
-/** Records that something is deployed to a preview, so that it lives on. Nothing happens to a service that is none. */
+/** Records that something is deployed to a preview, so that it does not expire. Changes nothing of other services. */
 export async function touchPreview(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw('update previews set changed_at = now() where service_id = ?', [serviceId]);
 }
 
-/** Notes that the branch of a preview may be gone. */
+/** Records that the branch of a preview may be gone. */
 export async function noteMissingBranch(db: Db, serviceId: string): Promise<void> {
   await db.raw('update previews set missing_at = coalesce(missing_at, now()) where service_id = ?', [serviceId]);
 }
 
 /**
- * Notes whether the branch of a preview is in the repository. A preview that showed a commit of it ends when the branch is not found for the
- * second time: one wrong answer of a server ends nothing. True if it ends now.
+ * Records whether the branch of a preview is in the repository. A preview that was deployed ends when its branch is missing for the
+ * second time, so that one wrong answer of a server ends nothing. True if it ends now.
  */
 export async function noteBranch(db: Db, serviceId: string, there: boolean): Promise<boolean> {
   if (there) {
@@ -112,7 +112,7 @@ export async function noteBranch(db: Db, serviceId: string, there: boolean): Pro
   return row?.closed ?? false;
 }
 
-/** Gives the previews of a service its project and environment, so that an environment's protection covers them. */
+/** Moves the previews of a service to its project and environment, whose protection covers them then. */
 export async function movePreviews(
   trx: Transaction,
   baseId: string,
@@ -148,7 +148,7 @@ const OBSERVED = `select p.service_id, p.changed_at, p.closed_at, p.closed_reaso
     b.configuration as base_configuration
   from previews p join services s on s.id = p.service_id join services b on b.id = p.base_id`;
 
-/** The previews that may have to be deleted: `decidePreview` says which. */
+/** Returns the previews that may have to be deleted: `decidePreview` says which. */
 export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts: PreviewFacts }[]> {
   const rows = await rowsOf<ObservedRow>(
     db,

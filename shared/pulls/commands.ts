@@ -1,8 +1,9 @@
 import { ownEnvironmentOnly } from '../commits/commands.js';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
-import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
+import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
+import type { DeploymentKey } from '../deployments/store.js';
 import { isStale, MAX_OPEN, type PullReport, pullStatus } from '../previews/pull-model.js';
 import {
   countOpenPulls,
@@ -20,7 +21,7 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceView } from '../services/store.js';
 import { createPreview, previewForBranch } from './preview-commands.js';
 
-/** What came of a report. `preview` is one that shows the pull request's branch and is to look at it. */
+/** The outcome of a report. `preview` is the one that shows the pull request's branch, and must check it. */
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }
@@ -60,8 +61,8 @@ async function endPreview(trx: Transaction, { id, service_id, number, branch, fo
 }
 
 /**
- * Makes the preview of an open pull request of the repository itself, or deploys its newest commit there. Returns null if there
- * is nothing to do. If it cannot be made now, a later call of the sweep tries again. Throws what `createPreview` throws.
+ * Makes the preview of an open pull request, or deploys its newest commit there. Null if nothing is to do. If it cannot be made
+ * now, the sweep tries again. For pull requests of the repository itself. Throws what `createPreview` throws.
  */
 export async function showPull(
   trx: Transaction,
@@ -93,8 +94,8 @@ export interface DecideInput {
 }
 
 /**
- * Approves one commit of a fork: it is deployed to the preview of its pull request, without variables. Throws not_found, conflict if
- * the pull request has another commit by now, is closed or of no fork, and what `createPreview` throws.
+ * Approves one commit of a fork: it is deployed to the preview of its pull request, without variables. Throws not_found, conflict
+ * if the pull request has another commit by now, is closed or of no fork, and what `createPreview` throws.
  */
 export async function approvePull(
   trx: Transaction,

@@ -3,9 +3,10 @@ import { noveltyOf } from '../commits/model.js';
 import { knownCommits } from '../commits/store.js';
 import type { Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
-import { type DeploymentKey, queueDeployment } from '../deployments/commands.js';
+import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentTrigger } from '../deployments/model.js';
 import type { DeploymentRow } from '../deployments/rows.js';
+import type { DeploymentKey } from '../deployments/store.js';
 import { previewConfiguration, previewName, previewRefusal } from '../previews/model.js';
 import { openPullsOfBranch } from '../previews/pull-store.js';
 import { insertPreview, linkPull, previewOfBranch } from '../previews/store.js';
@@ -16,7 +17,7 @@ import { reservedSlugs } from '../services/reserved-slugs.js';
 import { lockService, lockServiceView, type ServiceView } from '../services/store.js';
 import type { ResolveInput } from '../variables/resolve.js';
 import { assertRoomFor, assertRoomForService } from '../workspaces/limits.js';
-import { findWorkspace } from '../workspaces/store.js';
+import { workspaceOf } from '../workspaces/store.js';
 
 export interface CreatePreviewInput {
   /** The service whose branch is shown. It is locked. */
@@ -34,9 +35,9 @@ export interface CreatePreviewInput {
 }
 
 /**
- * Makes a preview of a branch, a service of its own beside its base, and queues its first deployment. Returns the
- * deployment, which names the service. Throws conflict if the service has no such preview or has it already, service_archived,
- * capacity_exceeded, and what `queueDeployment` throws.
+ * Makes a preview of a branch, a service of its own beside its base, and queues its first deployment. Returns the deployment, which
+ * names the service. Throws conflict if the service has no such preview or has it already, service_archived, capacity_exceeded, and
+ * what `queueDeployment` throws.
  */
 export async function createPreview(
   trx: Transaction,
@@ -56,8 +57,7 @@ export async function createPreview(
       `The branch ${branch} has a preview already, ${existing.service_id}; deploy that one, or delete it and wait until it is gone`,
     );
   }
-  const workspace = await findWorkspace(trx, base.workspace_id);
-  if (!workspace) throw new AppError('not_found');
+  const workspace = await workspaceOf(trx, base.workspace_id);
   await assertRoomFor(trx, 'previews', base.id);
   await assertRoomFor(trx, 'workspacePreviews', workspace.id);
   await assertRoomForService(trx, workspace);
@@ -91,17 +91,17 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   baseId: string;
   branch: string;
   commitSha: string;
-  /** The open pull request of the branch, if the report is one of it. */
+  /** The open pull request that the report is about, if any. */
   pullNumber?: number;
   /** Deploys the commit also if it was deployed before. */
   again?: boolean;
 }
 
 /**
- * Deploys a new commit of a branch to its preview, and makes the preview under `previewMode: automatic`. A branch whose pull
- * requests are all closed gets none. Returns null if the branch has no preview and gets none, or if the commit is deployed already. For what
- * learns of commits: hooks, polling and pushes. It must not be called for commits of a fork, because its author is not trusted: a preview has
- * the secrets of its scope. Throws what `createPreview` throws.
+ * Deploys a new commit to its branch's preview, and makes the preview under `previewMode: automatic`. A branch whose pull requests
+ * are all closed gets none. Returns null if the branch has no preview and gets none, or if the commit is deployed already. Hooks,
+ * polling and pushes call it, but never for a commit of a fork: its author is not trusted, and a preview has the secrets of its
+ * scope. Throws what `createPreview` throws.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -139,7 +139,7 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/** Throws conflict for a preview: what is asked for belongs to its service. `what` completes the message. */
+/** Throws conflict for a preview, because the request belongs to its service. `what` completes the message. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw new AppError(

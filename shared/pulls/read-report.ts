@@ -1,11 +1,11 @@
-import { isBranchName } from '../core/formats.js';
 import { field, text } from '../core/json-fields.js';
+import { isBranchName } from '../core/string-formats.js';
 import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
-/** Actions after which there may be something to deploy or to end. Labels, reviews and assignments are none. */
+/** Actions that may deploy or end something. Labels, reviews and assignments do not. */
 const ACTIONS: Readonly<Record<string, 'change' | 'reopen'>> = {
   opened: 'change',
   synchronize: 'change',
@@ -22,8 +22,8 @@ const ACTIONS: Readonly<Record<string, 'change' | 'reopen'>> = {
 };
 
 /**
- * Reads the report of a pull request of GitHub, Gitea and Forgejo, or of a merge request of GitLab. Returns the reason in words if there is nothing
- * to do. A branch counts as one of a fork unless the report proves that it is in the repository itself.
+ * Reads the report of a pull request of GitHub, Gitea and Forgejo, or of a merge request of GitLab. Returns the reason in words if
+ * there is nothing to do. A branch counts as one of a fork unless the report proves that it is in the repository itself.
  */
 export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unknown): PullReport | string {
   const report = provider === 'gitlab' ? ofGitlab(payload) : ofGithub(payload);

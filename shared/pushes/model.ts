@@ -1,4 +1,4 @@
-import { isBranchName } from '../core/formats.js';
+import { isBranchName } from '../core/string-formats.js';
 
 /** A ref that a push changes. An id of zeros stands for "there is none". */
 export interface RefUpdate {
@@ -17,12 +17,12 @@ export const MAX_UPDATES = 1000;
 export type RefDecision =
   /** Stores the commit, deploys it, and moves the branch when the deployment is live. */
   | { type: 'deploy'; branch: string }
-  /** Moves the branch at once: it is not the one that the service deploys. */
+  /** Moves the branch at once, because the service deploys another one. */
   | { type: 'store'; branch: string }
   | { type: 'delete'; branch: string }
   | { type: 'refuse'; reason: string };
 
-/** What a push of this ref does. `branches` are those that the repository has. */
+/** Returns what a push of this ref does. `branches` are those that the repository has. */
 export function decideRef(update: RefUpdate, deployed: string, branches: ReadonlySet<string>): RefDecision {
   if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
   const branch = update.ref.slice(HEADS.length);
@@ -42,13 +42,13 @@ export interface PushOptions {
   unknown: string[];
 }
 
-/** What the pusher asked for with `git push -o`. */
+/** Returns what the pusher asked for with `git push -o`. */
 export function readPushOptions(options: readonly string[]): PushOptions {
   const known = ['no-wait'];
   return { noWait: options.includes('no-wait'), unknown: options.filter((option) => !known.includes(option)) };
 }
 
-/** The ref that keeps a deployment's commit. Clients can neither push nor fetch it by name. */
+/** Returns the ref that keeps a deployment's commit. Clients can neither push nor fetch it by name. */
 export function keptRef(deploymentId: string): string {
   return `refs/ranvier/${deploymentId}`;
 }
@@ -60,14 +60,14 @@ export function branchRef(branch: string): string {
 const SCHEME = 'ranvier-push:';
 
 /**
- * How workers address a pushed repository in the place of a URL. No service can be given such an address, because its
+ * Returns how workers address a pushed repository in the place of a URL. No service can be given such an address, because its
  * protocol is not accepted.
  */
 export function pushedAddress({ workspaceId, serviceId }: { workspaceId: string; serviceId: string }): string {
   return `${SCHEME}${workspaceId}/${serviceId}`;
 }
 
-/** The parts of such an address; null if it is another one. */
+/** Returns the parts of such an address; null if it is another one. */
 export function parsePushedAddress(address: string): { workspaceId: string; serviceId: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const [workspaceId = '', serviceId = ''] = address.slice(SCHEME.length).split('/');

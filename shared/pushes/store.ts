@@ -16,7 +16,7 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/** The record of a service's repository, which is made for this folder if there is none. */
+/** Returns the record of a service's repository, which is made for this folder if there is none. */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -42,7 +42,7 @@ export async function withdrawHost(db: Db, folderId: string, address: string): P
 
 const HOSTS_TRIED = 3;
 
-/** The addresses at which a folder's repositories are served, the one that was seen last first. */
+/** Returns the addresses at which a folder's repositories are served, the one that was seen last first. */
 export async function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
   const rows = await rowsOf<{ address: string }>(
     db,
@@ -78,12 +78,11 @@ export async function pushedStorage(db: Db): Promise<{ repositories: number; byt
   const row = await oneRow<{ repositories: number; bytes: number }>(
     db,
     'select count(*) as repositories, coalesce(sum(size_bytes), 0)::bigint as bytes from pushed_repositories',
-    [],
   );
   return row ?? { repositories: 0, bytes: 0 };
 }
 
-/** Which of these services are deleted or were never there. */
+/** Returns which of these services are deleted or were never there. */
 export async function goneServices(db: Db, ids: readonly string[]): Promise<string[]> {
   const rows = await rowsOf<{ id: string }>(
     db,
@@ -95,8 +94,8 @@ export async function goneServices(db: Db, ids: readonly string[]): Promise<stri
 }
 
 /**
- * The deployment of this commit that an earlier push of the same branch has queued, if it is open, or if it is live and the branch is about
- * to be moved.
+ * Returns the deployment of this commit that an earlier push of the branch has queued. It is open, or live while the branch is
+ * still to be moved.
  */
 export async function findOpenPush(
   trx: Transaction,
@@ -141,7 +140,7 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
 
 export type EndedPush = PushRow & { live: boolean; superseded: boolean };
 
-/** Locks a push that waits to be settled; null if there is none any more, or if its deployment has not ended. */
+/** Locks a push that waits to be settled. Null if it was settled, or if its deployment has not ended. */
 export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
   return oneRow<EndedPush>(
     trx,
@@ -159,8 +158,8 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
 }
 
 /**
- * The deployments whose commits a repository keeps: those of the service and its previews that wait, run or are live, and the newest
- * `most` of the service that went live.
+ * Returns the deployments whose commits a repository keeps. Those are the open and live ones of the service and its previews, and
+ * the newest `most` of the service that went live.
  */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const rows = await rowsOf<{ id: string }>(

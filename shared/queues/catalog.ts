@@ -2,7 +2,7 @@ import { BACKUPS } from '../backups/kind.js';
 import { COMMIT_EVENTS } from '../commits/kind.js';
 import { DEPLOYMENTS } from '../deployments/kind.js';
 import { DETECTIONS } from '../detections/kind.js';
-import type { DueRecord } from '../engine/due.js';
+import type { DueRecord } from '../engine/due-records.js';
 import type { QueueDefinition, WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
 import { OPERATIONS } from '../operations/kind.js';
@@ -32,15 +32,15 @@ export interface NewJob<N extends QueueName = QueueName> {
   payload: Payloads[N];
 }
 
-/** The job of a record that is due. */
+/** Returns the job of a record that is due. */
 export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, kind }: DueRecord): NewJob {
   const queue = (queueBy?.queues[kind ?? ''] ?? Object.keys(queues)[0]) as QueueName;
   return { queue, recordId: id, dispatch: dispatches, payload: { [payload]: id } as Payloads[QueueName] };
 }
 
 /**
- * The id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished,
- * would be ignored in silence by the queue.
+ * Returns the id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished, would
+ * be ignored in silence by the queue.
  */
 export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
   return `${queue}-${recordId}-${dispatch}`;

@@ -3,7 +3,7 @@ import { errorMessage } from '../core/errors.js';
 import type { Logger } from '../core/log.js';
 import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
 import { DEPLOYMENTS } from '../deployments/kind.js';
-import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due.js';
+import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due-records.js';
 import type { WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
 import { admitRuns } from '../runs/admission.js';
@@ -25,9 +25,9 @@ function kindOf(table: string): WorkKind {
 }
 
 /**
- * The only way to the queue: a transaction that accepts work marks its record as due; after the
- * commit the dispatcher admits deployments and hands due records to BullMQ. It runs in every process. If one process
- * crashes, the next run in any other process continues.
+ * Hands work to the queue; nothing else does. A transaction that accepts work marks its record as due. After the commit the
+ * dispatcher admits deployments and hands due records to BullMQ. It runs in every process. If one process crashes, the next run in
+ * any other process continues.
  */
 export class Dispatcher {
   readonly #db: Db;
@@ -35,7 +35,7 @@ export class Dispatcher {
   readonly #everything: BackgroundRun;
   readonly #admission: BackgroundRun;
   readonly #logs: BackgroundRun;
-  /** Up to which number waiting deployments have their reasons. */
+  /** The number of the last deployment whose reason was recorded. */
   #explained = 0;
   #explainedAt = Number.NEGATIVE_INFINITY;
 
@@ -114,7 +114,7 @@ export class Dispatcher {
     await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
-  /** Records why deployments wait, at most once a second: people read it. Whatever is left out here, the sweep does. */
+  /** Records why deployments wait, at most once a second, because people read it. The sweep records what is skipped here. */
   async #explain(): Promise<void> {
     const now = performance.now();
     if (now - this.#explainedAt < EXPLAIN_MS) return;

@@ -22,7 +22,7 @@ interface WorkerConnection {
 
 const PING_MS = 1000;
 const CONNECT_MS = 20_000;
-/** A job in one of these states is going to run without another dispatch. */
+/** States of a job that will run without another dispatch. */
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
 /**
@@ -45,9 +45,9 @@ export interface Engine {
 
 interface Backend {
   readonly name: Engine['backend'];
-  /** So few jobs of one queue are added one after the other. */
+  /** Up to this many jobs of one queue are added one by one. */
   readonly addedSingly: number;
-  /** True if a job that ends removes those that need not be kept any more. Otherwise a sweep does. */
+  /** True if a job that ends removes old jobs. Otherwise a sweep does. */
   readonly removesAtEnd: boolean;
   createQueue(name: QueueName): JobQueue;
   ping(): Promise<unknown>;
@@ -176,7 +176,7 @@ function postgresBackend(url: string, name: string, log: Logger): Backend {
     // Adding jobs together makes two temporary tables. The change of the catalog makes every connection of the database look
     // through its prepared statements and forget what it knows of tables, which costs more than ten jobs.
     addedSingly: 16,
-    // It would look at every kept job of the queue.
+    // On PostgreSQL it would read every kept job of the queue.
     removesAtEnd: false,
     createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
     ping: () => pool.query('select 1'),

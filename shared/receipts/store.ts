@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, type Transaction } from '../core/database/client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** Identifies one request of one caller (specification, Limits). */
@@ -22,9 +22,9 @@ const FIND = prepare<Receipt>(
 );
 
 /**
- * The receipt of a key, if it has not expired. Locks the key: concurrent requests with it wait until this one commits.
- * Two statements, because one that waits for a lock does not see what was committed meanwhile. They are sent at once, and
- * PostgreSQL runs them one after the other.
+ * Returns the receipt of a key, if it has not expired. Locks the key: concurrent requests with it wait until this one commits. Two
+ * statements, because one that waits for a lock does not see what was committed meanwhile. They are sent at once, and PostgreSQL
+ * runs them one after the other.
  */
 export async function findReceipt(trx: Transaction, { scope, key }: ReceiptKey): Promise<Receipt | undefined> {
   const [, receipt] = await Promise.all([
@@ -42,7 +42,7 @@ const INSERT = prepare(
           workspace_id = excluded.workspace_id, size = excluded.size, expires_at = excluded.expires_at`,
 );
 
-/** Stores the answer of a write, in the write's own transaction; an expired receipt of the key is replaced. */
+/** Stores the answer of a write in the write's transaction. Replaces an expired receipt of the key. */
 export async function insertReceipt(
   trx: Transaction,
   { scope, key }: ReceiptKey,
@@ -53,9 +53,9 @@ export async function insertReceipt(
   await rowsOfPrepared(trx, INSERT, values);
 }
 
-/** The number of a workspace's retained receipts and the bytes of their bodies. */
+/** Returns the number of a workspace's retained receipts and the bytes of their bodies. */
 export async function receiptTotals(db: Db, workspaceId: string): Promise<{ count: number; bytes: number }> {
-  const [row] = await rowsOf<{ count: number; bytes: number }>(
+  const row = await oneRow<{ count: number; bytes: number }>(
     db,
     `select count(*)::int as count, coalesce(sum(size), 0)::float8 as bytes from receipts
       where workspace_id = :workspaceId and expires_at > now()`,
@@ -64,7 +64,7 @@ export async function receiptTotals(db: Db, workspaceId: string): Promise<{ coun
   return row ?? { count: 0, bytes: 0 };
 }
 
-/** Retention: deletes receipts that have expired. Returns how many. */
+/** Deletes receipts that have expired. Returns how many. */
 export async function deleteExpiredReceipts(db: Db): Promise<number> {
   return db('receipts').whereRaw('expires_at <= now()').delete();
 }

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
@@ -39,8 +39,8 @@ const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
 
 /**
- * The route facts of all services, or of those named. Services deleted within the hour are among them, so that every
- * edge can acknowledge their removal. Rejects after 5 s without an answer.
+ * Returns the route facts of all services, or of those named. Services deleted within the hour are among them, so that every edge
+ * can acknowledge their removal. Rejects after 5 s without an answer.
  */
 export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Promise<RouteFacts[]> {
   const which = serviceIds === undefined ? '' : 'and s.id = any(?::uuid[])';
@@ -97,11 +97,11 @@ export interface EdgeFigures {
 }
 
 /**
- * Records an edge's heartbeat; workers wait for its acknowledgements from now on. Returns true if the edge was not
- * recorded, so that its acknowledgements are missing too. Deletes edges that have been silent for an hour.
+ * Records an edge's heartbeat; workers wait for its acknowledgements from now on. Returns true if the edge was not recorded, so
+ * that its acknowledgements are missing too. Deletes edges that have been silent for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
-  const [row] = await rowsOf<{ fresh: boolean }>(
+  const row = await oneRow<{ fresh: boolean }>(
     db,
     `with gone as (delete from edges where seen_at < now() - interval '1 hour' and id <> :id)
      insert into edges (id, host, pid, figures) values (:id, :host, :pid, :figures)
@@ -112,7 +112,7 @@ export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigure
   return row?.fresh ?? false;
 }
 
-/** The figures of the edges that were seen in the last 6 s. */
+/** Returns the figures of the edges that were seen in the last 6 s. */
 export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; figures: Partial<EdgeFigures> }[]> {
   return rowsOf(
     db,
@@ -126,8 +126,8 @@ export async function removeEdge(db: Db, edgeId: string): Promise<void> {
 }
 
 /**
- * Records that this edge serves these services at these versions, or at later ones. Returns the ids of those recorded:
- * none if the edge is not recorded; services that do not exist are left out.
+ * Records that this edge serves these services at these versions, or at later ones. Returns the ids of those recorded: none if the
+ * edge is not recorded; services that do not exist are left out.
  */
 export async function acknowledgeRoutes(
   db: Db,
@@ -161,9 +161,9 @@ const WAITING_EDGES = prepare<{ waiting: number }>(
 );
 
 /**
- * How many edges, of those seen in the last 6 s, do not yet serve the service at `version` or later. At 0 no new
- * request reaches what an older version routed to, and replicas that are no longer routed may be stopped. Without a version it
- * is the service's own of this moment.
+ * Returns how many edges of the last 6 s do not yet serve the service at `version` or later. At 0 no new request reaches what an
+ * older version routed to, and replicas that are no longer routed may be stopped. Without `version`, it is the service's current
+ * one.
  */
 export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
   const row = await rowOfPrepared(db, WAITING_EDGES, [serviceId, version]);

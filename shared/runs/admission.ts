@@ -1,4 +1,4 @@
-import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/client.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
@@ -8,7 +8,7 @@ import { ONLINE_SECONDS } from '../workers/store.js';
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');
-  const rows = await rowsOf<{ id: string }>(
+  return rowCountOf(
     trx,
     `with active as (
        select workspace_id, count(*) as runs from runs
@@ -30,8 +30,6 @@ export async function admitRuns(trx: Transaction): Promise<number> {
      update runs
         set admitted_at = now(), dispatches = dispatches + 1, due_at = now(), updated_at = now()
        from allowed, slots
-      where runs.id = allowed.id and allowed.turn <= slots.total - slots.taken
-     returning runs.id`,
+      where runs.id = allowed.id and allowed.turn <= slots.total - slots.taken`,
   );
-  return rows.length;
 }

@@ -2,8 +2,8 @@ import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { RunStatus } from './model.js';
 
 /**
- * The whole machine. A command runs on while its worker is away, so a run that was given back is still running. A run that is tried
- * again waits for its time and for admission.
+ * The table of states. A command runs on while its worker is away, so a run that was given back is still running. A run that is
+ * tried again waits for its time and for admission.
  */
 const STATES = {
   queued: { claimed: 'running', cancelled: 'cancelled' },

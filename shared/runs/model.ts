@@ -1,3 +1,4 @@
+import type { LeasedColumns } from '../engine/kind.js';
 import type { PlanId } from '../services/catalog.js';
 
 /**
@@ -14,35 +15,23 @@ export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 export const MAX_COMMAND_LENGTH = 16_384;
 
 /** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface RunRow {
-  id: string;
+export interface RunRow extends LeasedColumns<RunStatus> {
   number: number;
-  workspace_id: string;
   service_id: string;
   deployment_id: string;
   trigger: RunTrigger;
   actor: string;
   command: string | null;
   plan: PlanId | null;
-  status: RunStatus;
   attempt: number;
   max_retries: number;
   timeout_seconds: number;
   scheduled_at: Date;
   not_before: Date;
   exit_code: number | null;
-  error: string;
   cancel_requested_at: Date | null;
   admitted_at: Date | null;
-  fence: number;
-  worker_id: string | null;
-  lease_expires_at: Date | null;
-  due_at: Date | null;
-  dispatches: number;
-  created_at: Date;
   started_at: Date | null;
-  finished_at: Date | null;
-  updated_at: Date;
 }
 
 /** How one attempt of a run ended. */
@@ -62,8 +51,8 @@ export type RunDecision =
 const MAX_RETRY_DELAY_MS = 3_600_000;
 
 /**
- * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A
- * command that runs into `timeoutSeconds` hangs and would do so again, so the run ends.
+ * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A command
+ * that runs into `timeoutSeconds` hangs and would do so again, so the run ends.
  */
 export function decideRun(
   outcome: AttemptOutcome,
@@ -83,7 +72,7 @@ export function decideRun(
   return { type: 'retry', delayMs: retryDelayMs(firstRetryMs, attempt), exitCode, error };
 }
 
-/** The wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
+/** Returns the wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
 export function retryDelayMs(firstMs: number, attempt: number): number {
   return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), MAX_RETRY_DELAY_MS);
 }

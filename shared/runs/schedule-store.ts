@@ -1,5 +1,5 @@
 import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
-import type { Schedule } from './ticks.js';
+import type { Schedule } from './cron-ticks.js';
 
 /** SQL: true for a cron service `s` whose schedule runs. Suspending, archiving or deleting it stops the schedule. */
 const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;
@@ -15,8 +15,8 @@ export interface ScheduleChange extends Schedule {
 }
 
 /**
- * Cron services whose stored schedule is not that of their configuration: it is new, was changed or has to stop, or the clock
- * went back after its next tick was computed.
+ * Returns cron services whose stored schedule is not that of their configuration. It is new, was changed or has to stop, or the
+ * clock went back after its next tick was computed.
  */
 export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   return rowsOf<ScheduleChange>(
@@ -114,7 +114,7 @@ export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<st
   });
 }
 
-/** Locks a service's schedule until the transaction ends: only one transaction at a time counts and adds its runs. */
+/** Locks a service's schedule until the commit, so that one transaction at a time adds runs. */
 export async function lockSchedule(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw('select 1 from schedules where service_id = ? for update', [serviceId]);
 }

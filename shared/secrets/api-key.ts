@@ -1,4 +1,5 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { hashToken, newToken } from './random-token.js';
 
 /** `rnv_<lookup>_<secret>` (specification, Authentication): the lookup finds the row, the secret proves the key. */
 const PATTERN = /^rnv_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
@@ -17,28 +18,23 @@ export interface ParsedApiKey {
 
 export function newApiKey(): NewApiKey {
   const lookup = randomBytes(8).toString('hex');
-  const secret = randomBytes(32).toString('base64url');
-  return { key: `${keyPrefix(lookup)}_${secret}`, lookup, secretHash: hash(secret) };
+  const { token: secret, hash: secretHash } = newToken();
+  return { key: `${keyPrefix(lookup)}_${secret}`, lookup, secretHash };
 }
 
-/** The public part of a key, by which people recognise it. */
+/** Returns the public part of a key, by which people recognise it. */
 export function keyPrefix(lookup: string): string {
   return `rnv_${lookup}`;
 }
 
-/** The parts of a key, or null if the text is none. */
+/** Returns the parts of a key, or null if the text is none. */
 export function parseApiKey(text: string): ParsedApiKey | null {
   const [, lookup, secret] = PATTERN.exec(text) ?? [];
   return lookup === undefined || secret === undefined ? null : { lookup, secret };
 }
 
-/** True if the secret is the one of the stored hash; compares in constant time. */
+/** Returns true if the secret is the one of the stored hash; compares in constant time. */
 export function matches(secret: string, secretHash: Buffer): boolean {
-  const found = hash(secret);
+  const found = hashToken(secret);
   return found.length === secretHash.length && timingSafeEqual(found, secretHash);
-}
-
-/** A plain digest suffices: the secret has 256 random bits, there is nothing to guess. */
-function hash(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
 }

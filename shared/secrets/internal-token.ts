@@ -5,8 +5,8 @@ const VALID_MS = 15 * 60_000;
 const CONTEXT = 'internal-fetch';
 
 /**
- * A token with which a worker of this installation fetches one service's pushed repository from the API. Only holders of the
- * installation's keys can make one.
+ * Returns a token with which a worker fetches one service's pushed repository from the API. Only holders of the installation's keys
+ * can make one.
  */
 export function newFetchToken(keyring: Keyring, serviceId: string, now: number): string {
   return newToken(keyring, serviceId, CONTEXT, now + VALID_MS);
@@ -16,7 +16,7 @@ function newToken(keyring: Keyring, subject: string, context: string, until: num
   return keyring.seal(JSON.stringify({ subject, until }), context).toString('base64url');
 }
 
-/** The service that a token is for; null if it is forged or has expired. */
+/** Returns the service that a token is for; null if it is forged or has expired. */
 export function serviceOfFetchToken(keyring: Keyring, token: string, now: number): string | null {
   return subjectOf(keyring, token, CONTEXT, now);
 }
@@ -34,12 +34,12 @@ function subjectOf(keyring: Keyring, token: string, context: string, now: number
 const FORWARD_MS = 60_000;
 const FORWARD_CONTEXT = 'internal-forward';
 
-/** A token with which an API process forwards one request for a pushed repository to another one. */
+/** Returns a token with which an API process forwards one request for a pushed repository. */
 export function newForwardToken(keyring: Keyring, repository: string, now: number): string {
   return newToken(keyring, repository, FORWARD_CONTEXT, now + FORWARD_MS);
 }
 
-/** True if another API process of this installation forwards a request for this repository. */
+/** Returns true if another API process of this installation forwards a request for this repository. */
 export function isForwarded(keyring: Keyring, token: string, repository: string, now: number): boolean {
   return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }

@@ -8,7 +8,7 @@ const SALT_BYTES = 16;
 /** scrypt needs 128 · cost · block size bytes; node refuses more than 32 MiB unless it is told. */
 const MEMORY_FACTOR = 256;
 
-/** A salted scrypt hash that carries its own parameters, so that later versions can raise them. */
+/** Returns a salted scrypt hash that carries its own parameters, so that later versions can raise them. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const key = await derive(password, salt, COST, BLOCK_SIZE, PARALLELIZATION);
@@ -34,7 +34,7 @@ export async function verifyPassword(password: string, hash: string | null): Pro
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
 
-/** A random password for a person to copy. */
+/** Returns a random password for a person to copy. */
 export function newPassword(): string {
   return randomBytes(15).toString('base64url');
 }

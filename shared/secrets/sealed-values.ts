@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, rowsOf } from '../core/database/client.js';
 import type { SealedColumn } from './sealed-columns.js';
 
 export interface SealedValue {
@@ -6,7 +6,7 @@ export interface SealedValue {
   sealed: Buffer;
 }
 
-/** Values that are sealed with another key than this one, in the order of their ids from `after` on. */
+/** Returns values that are sealed with another key, in the order of their ids from `after` on. */
 export async function sealedWithAnotherKey(
   db: Db,
   { table, column }: SealedColumn,
@@ -39,9 +39,8 @@ export async function replaceSealed(
 
 /** Ids of the keys that stored values may be sealed with. */
 export async function usedKeys(db: Db): Promise<string[]> {
-  return (await rowsOf<{ key_id: string }>(db, 'select key_id from secrets_keys order by created_at')).map(
-    (row) => row.key_id,
-  );
+  const rows = await rowsOf<{ id: string }>(db, 'select key_id as id from secrets_keys order by created_at');
+  return rows.map(({ id }) => id);
 }
 
 export async function recordKey(db: Db, keyId: string): Promise<void> {
@@ -56,12 +55,12 @@ export async function forgetKey(db: Db, keyId: string): Promise<boolean> {
   return (await db('secrets_keys').where({ key_id: keyId }).delete()) > 0;
 }
 
-/** How many values are sealed with this key. */
-export async function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
-    db,
-    `select count(*) as count from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`,
-    [table, column, column, keyId],
-  );
-  return row?.count ?? 0;
+/** Returns how many values are sealed with this key. */
+export function countSealedWith(db: Db, { table, column }: SealedColumn, keyId: string): Promise<number> {
+  return countOf(db, `select count(*) from ?? where length(??) > 0 and encode(substring(?? from 2 for 4), 'hex') = ?`, [
+    table,
+    column,
+    column,
+    keyId,
+  ]);
 }

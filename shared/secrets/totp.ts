@@ -6,17 +6,17 @@ const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
 const WINDOW = 1;
 const SECRET_BYTES = 20;
 
-/** A new secret in base32. */
+/** Returns a new secret in base32. */
 export function newTotpSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32;
 }
 
-/** The `otpauth://` address that authenticator applications read from a QR code. */
+/** Returns the `otpauth://` address that authenticator applications read from a QR code. */
 export function totpUri(secret: string, email: string): string {
   return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
 }
 
-/** The time step of a code, or null if it is not a current one. The caller prevents that a step is used twice. */
+/** Returns the time step of a code, or null if it is not a current one. The caller prevents that a step is used twice. */
 export function totpCounter(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const totp = new TOTP({ ...PARAMETERS, secret });

@@ -33,75 +33,24 @@ const RUNNABLE: ServiceKind[] = ['web', 'static', 'private', 'worker', 'cron'];
 
 export const PLANS = [
   {
-    id: 'free',
-    name: 'Free',
-    usd: 0,
-    ngn: 0,
-    kinds: RUNNABLE,
-    cpu: 0.5,
-    memoryMb: 512,
-    storageGb: 1,
-    transferGb: 10,
-    buildMinutes: 3000,
-    logDays: 1,
-    workspaceLimit: 2500,
-    pids: 128,
+    ...{ id: 'free', name: 'Free', usd: 0, ngn: 0, kinds: RUNNABLE, cpu: 0.5, memoryMb: 512 },
+    ...{ storageGb: 1, transferGb: 10, buildMinutes: 3000, logDays: 1, workspaceLimit: 2500, pids: 128 },
   },
   {
-    id: 'starter',
-    name: 'Starter',
-    usd: 7,
-    ngn: 11_000,
-    kinds: RUNNABLE,
-    cpu: 1,
-    memoryMb: 1024,
-    storageGb: 5,
-    transferGb: 100,
-    buildMinutes: 5000,
-    logDays: 7,
-    pids: 256,
+    ...{ id: 'starter', name: 'Starter', usd: 7, ngn: 11_000, kinds: RUNNABLE, cpu: 1, memoryMb: 1024 },
+    ...{ storageGb: 5, transferGb: 100, buildMinutes: 5000, logDays: 7, pids: 256 },
   },
   {
-    id: 'standard',
-    name: 'Standard',
-    usd: 25,
-    ngn: 39_000,
-    kinds: RUNNABLE,
-    cpu: 2,
-    memoryMb: 2048,
-    storageGb: 10,
-    transferGb: 250,
-    buildMinutes: 10_000,
-    logDays: 14,
-    pids: 512,
+    ...{ id: 'standard', name: 'Standard', usd: 25, ngn: 39_000, kinds: RUNNABLE, cpu: 2, memoryMb: 2048 },
+    ...{ storageGb: 10, transferGb: 250, buildMinutes: 10_000, logDays: 14, pids: 512 },
   },
   {
-    id: 'pro',
-    name: 'Pro',
-    usd: 85,
-    ngn: 132_000,
-    kinds: RUNNABLE,
-    cpu: 4,
-    memoryMb: 4096,
-    storageGb: 25,
-    transferGb: 500,
-    buildMinutes: 20_000,
-    logDays: 30,
-    pids: 1024,
+    ...{ id: 'pro', name: 'Pro', usd: 85, ngn: 132_000, kinds: RUNNABLE, cpu: 4, memoryMb: 4096 },
+    ...{ storageGb: 25, transferGb: 500, buildMinutes: 20_000, logDays: 30, pids: 1024 },
   },
   {
-    id: 'pro_plus',
-    name: 'Pro Plus',
-    usd: 175,
-    ngn: 272_000,
-    kinds: RUNNABLE,
-    cpu: 8,
-    memoryMb: 8192,
-    storageGb: 50,
-    transferGb: 1000,
-    buildMinutes: 40_000,
-    logDays: 30,
-    pids: 2048,
+    ...{ id: 'pro_plus', name: 'Pro Plus', usd: 175, ngn: 272_000, kinds: RUNNABLE, cpu: 8, memoryMb: 8192 },
+    ...{ storageGb: 50, transferGb: 1000, buildMinutes: 40_000, logDays: 30, pids: 2048 },
   },
 ] as const satisfies readonly ServicePlan[];
 
@@ -116,54 +65,24 @@ export interface DatabasePlan extends Plan {
   maxConnections: number;
 }
 
+const DATABASES: ServiceKind[] = ['postgres', 'redis'];
+
 export const DATABASE_PLANS: readonly DatabasePlan[] = [
   {
-    id: 'free',
-    name: 'Free',
-    usd: 0,
-    ngn: 0,
-    kinds: ['postgres', 'redis'],
-    cpu: 0.25,
-    memoryMb: 256,
-    storageGb: 1,
-    maxConnections: 20,
-    backupRetentionDays: 1,
+    ...{ id: 'free', name: 'Free', usd: 0, ngn: 0, kinds: DATABASES, cpu: 0.25, memoryMb: 256 },
+    ...{ storageGb: 1, maxConnections: 20, backupRetentionDays: 1 },
   },
   {
-    id: 'starter',
-    name: 'Starter',
-    usd: 10,
-    ngn: 15_500,
-    kinds: ['postgres', 'redis'],
-    cpu: 0.5,
-    memoryMb: 512,
-    storageGb: 10,
-    maxConnections: 60,
-    backupRetentionDays: 7,
+    ...{ id: 'starter', name: 'Starter', usd: 10, ngn: 15_500, kinds: DATABASES, cpu: 0.5, memoryMb: 512 },
+    ...{ storageGb: 10, maxConnections: 60, backupRetentionDays: 7 },
   },
   {
-    id: 'standard',
-    name: 'Standard',
-    usd: 45,
-    ngn: 70_000,
-    kinds: ['postgres', 'redis'],
-    cpu: 1,
-    memoryMb: 2048,
-    storageGb: 50,
-    maxConnections: 120,
-    backupRetentionDays: 14,
+    ...{ id: 'standard', name: 'Standard', usd: 45, ngn: 70_000, kinds: DATABASES, cpu: 1, memoryMb: 2048 },
+    ...{ storageGb: 50, maxConnections: 120, backupRetentionDays: 14 },
   },
   {
-    id: 'pro',
-    name: 'Pro',
-    usd: 95,
-    ngn: 148_000,
-    kinds: ['postgres', 'redis'],
-    cpu: 2,
-    memoryMb: 4096,
-    storageGb: 100,
-    maxConnections: 250,
-    backupRetentionDays: 30,
+    ...{ id: 'pro', name: 'Pro', usd: 95, ngn: 148_000, kinds: DATABASES, cpu: 2, memoryMb: 4096 },
+    ...{ storageGb: 100, maxConnections: 250, backupRetentionDays: 30 },
   },
 ];
 
@@ -174,72 +93,23 @@ export const REGIONS = [
 export const REGION_IDS = REGIONS.map((region) => region.id);
 
 export const RUNTIMES = [
-  'auto',
-  'node',
-  'python',
-  'go',
-  'ruby',
-  'rust',
-  'elixir',
-  'php',
-  'docker',
-  'image',
-  'static',
+  ...(['auto', 'node', 'python', 'go', 'ruby', 'rust', 'elixir', 'php', 'docker', 'image', 'static'] as const),
 ] as const;
 
-export const SERVICE_TYPES: readonly {
-  id: ServiceKind;
-  name: string;
-  plural: string;
-  description: string;
-  runtime: boolean;
-}[] = [
-  {
-    id: 'web',
-    name: 'Web service',
-    plural: 'Web services',
-    description: 'A process that answers HTTP at a public URL',
-    runtime: true,
-  },
-  {
-    id: 'static',
-    name: 'Static site',
-    plural: 'Static sites',
-    description: 'Built files served at a public URL',
-    runtime: false,
-  },
-  {
-    id: 'private',
-    name: 'Private service',
-    plural: 'Private services',
-    description: 'A process that only other services reach',
-    runtime: true,
-  },
-  {
-    id: 'worker',
-    name: 'Background worker',
-    plural: 'Background workers',
-    description: 'A process that listens nowhere',
-    runtime: true,
-  },
-  {
-    id: 'cron',
-    name: 'Cron job',
-    plural: 'Cron jobs',
-    description: 'A command that runs on a schedule',
-    runtime: true,
-  },
-  {
-    id: 'postgres',
-    name: 'PostgreSQL',
-    plural: 'PostgreSQL databases',
-    description: 'A PostgreSQL database',
-    runtime: true,
-  },
-  { id: 'redis', name: 'Redis', plural: 'Redis instances', description: 'A Redis instance', runtime: true },
+const TYPES: readonly [id: ServiceKind, name: string, plural: string, description: string][] = [
+  ['web', 'Web service', 'Web services', 'A process that answers HTTP at a public URL'],
+  ['static', 'Static site', 'Static sites', 'Built files served at a public URL'],
+  ['private', 'Private service', 'Private services', 'A process that only other services reach'],
+  ['worker', 'Background worker', 'Background workers', 'A process that listens nowhere'],
+  ['cron', 'Cron job', 'Cron jobs', 'A command that runs on a schedule'],
+  ['postgres', 'PostgreSQL', 'PostgreSQL databases', 'A PostgreSQL database'],
+  ['redis', 'Redis', 'Redis instances', 'A Redis instance'],
 ];
+export const SERVICE_TYPES = TYPES.map(([id, name, plural, description]) => {
+  return { id, name, plural, description, runtime: id !== 'static' };
+});
 
-/** The plan of a database; an id that left the catalog is treated as the smallest. */
+/** Returns the plan of a database; an id that left the catalog is treated as the smallest. */
 export function databasePlanOf(id: string): DatabasePlan {
   const [smallest] = DATABASE_PLANS;
   if (smallest === undefined) throw new Error('there are no plans for databases');
@@ -249,26 +119,26 @@ export function databasePlanOf(id: string): DatabasePlan {
 /** Processes of a database besides one for each connection. */
 const DATABASE_PIDS = 64;
 
-/** What the runtime limits a service's processes to. */
+/** Returns what the runtime limits a service's processes to. */
 export function limitsOf(kind: ServiceKind, planId: string): Pick<ServicePlan, 'cpu' | 'memoryMb' | 'pids'> {
   if (!isDataKind(kind)) return planOf(planId);
   const { cpu, memoryMb, maxConnections } = databasePlanOf(planId);
   return { cpu, memoryMb, pids: maxConnections + DATABASE_PIDS };
 }
 
-/** The plan of a running service; an id that left the catalog is treated as the smallest. */
+/** Returns the plan of a running service; an id that left the catalog is treated as the smallest. */
 export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
 }
 
-/** What a replica of a service may use: cores and memory. Data services have plans of their own. */
+/** Returns what a replica of a service may use: cores and memory. Data services have plans of their own. */
 export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
   const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
   const { cpu, memoryMb } = planOf(id);
   return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
 }
 
-/** `service.estimatedMonthly`: the plan's price times the replicas; databases have plans of their own. */
+/** Returns `service.estimatedMonthly`: the plan's price times the replicas. Databases have plans of their own. */
 export function estimatedMonthly(
   kind: ServiceKind,
   planId: string,

@@ -1,13 +1,13 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { MAX_SCHEDULE_LENGTH } from '../core/cron-expression.js';
 import type { ErrorDetail } from '../core/errors.js';
-import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/formats.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
-import { MAX_SCHEDULE_LENGTH } from '../core/schedule.js';
+import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
 import { nameProblem } from './database-name.js';
 import { isDataKind, type ServiceKind } from './model.js';
 
-/** A string of a closed set, as one JSON Schema `enum`. */
+/** Returns a string of a closed set, as one JSON Schema `enum`. */
 export function oneOf<const T extends readonly string[]>(values: T, fallback?: T[number]) {
   return Type.Unsafe<T[number]>({
     type: 'string',
@@ -54,7 +54,7 @@ export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
 /**
  * A service's configuration with its bounds and defaults (specification, Service). `branch`, `ip-range`, `cron` and `time-zone`
- * are formats that `shared/core/formats.ts` defines.
+ * are formats that `shared/core/string-formats.ts` defines.
  */
 const FIELDS = {
   autoDeploy: oneOf(['off', 'commit'], 'off'),
@@ -154,7 +154,7 @@ export function withoutDefaults<T extends Record<string, TSchema & { default?: u
   return copy;
 }
 
-/** What a new record has: the default of each field, undefined if it has none. `T` is the type of the fields. */
+/** Returns what a new record has: the default of each field, undefined if it has none. `T` is the type of the fields. */
 export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unknown }>): Readonly<T> {
   return Object.freeze(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.default])) as T);
 }
@@ -171,7 +171,7 @@ const ROUTING_FIELDS = [
   'scaling',
 ] as const satisfies readonly (keyof ServiceConfiguration)[];
 
-/** The routing settings in which two configurations differ. */
+/** Returns the routing settings in which two configurations differ. */
 export function changedRoutingFields(before: ServiceConfiguration, after: ServiceConfiguration): string[] {
   return ROUTING_FIELDS.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lockUntilCommit, rowsOf, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, oneRow, type Transaction } from '../core/database/client.js';
 import type { ServiceConfiguration } from './configuration.js';
 import { type ServiceKind, slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
@@ -26,8 +26,8 @@ const SLUG_TRIES = 10;
 const SLUG_REST_DAYS = 30;
 
 /**
- * Stores a service under its name's slug, or under one with a suffix if that is reserved, taken, or was another
- * workspace's within the last 30 days. Throws capacity_exceeded.
+ * Stores a service under its name's slug, with a suffix if that is reserved or taken. Another workspace's slug counts as taken for
+ * 30 days after its deletion. Throws capacity_exceeded.
  */
 export async function insertService(trx: Transaction, { reservedSlugs, ...input }: NewService): Promise<ServiceRow> {
   await assertUserLeft(trx, input.workspaceId);
@@ -35,7 +35,7 @@ export async function insertService(trx: Transaction, { reservedSlugs, ...input 
     const slug = slugOf(input.name, attempt === 0 ? '' : randomSuffix());
     if (reservedSlugs.has(slug)) continue;
     await lockSlug(trx, slug);
-    const [row] = await rowsOf<ServiceRow>(
+    const row = await oneRow<ServiceRow>(
       trx,
       `insert into services (id, workspace_id, project_id, environment_id, name, slug, kind, configuration, sealed_repository)
        select cast(:id as uuid), cast(:workspaceId as uuid), cast(:projectId as uuid), cast(:environmentId as uuid),

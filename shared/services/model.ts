@@ -33,7 +33,7 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
   return kind === 'postgres' || kind === 'redis';
 }
 
-/** The DNS label of a service's name; `suffix` makes it unique if another service has the plain one. */
+/** Returns the DNS label of a service's name. `suffix` makes it unique if the plain one is taken. */
 export function slugOf(name: string, suffix = ''): string {
   const label = name
     .normalize('NFKD')

@@ -1,9 +1,9 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow } from '../core/database/client.js';
 import { CHANNELS } from '../core/database/listener.js';
 
 /** Notifies the edges that a service's route has changed. Returns the version that they must reach. */
 export async function publishRouteChange(trx: Db, serviceId: string): Promise<number> {
-  const [row] = await rowsOf<{ route_version: number }>(
+  const row = await oneRow<{ route_version: number }>(
     trx,
     `update services set route_version = nextval('route_versions'), updated_at = now() where id = ? returning route_version`,
     [serviceId],

@@ -12,8 +12,8 @@ export interface StoredAddress {
 const PATH = '/configuration/repository';
 
 /**
- * Seals the address of a service; '' removes it. Throws invalid_request if it cannot be an address, or if it is masked: then
- * its secret part is unknown.
+ * Seals the address of a service; '' removes it. Throws invalid_request if it cannot be an address, or if it is masked: then its
+ * secret part is unknown.
  */
 export function sealAddress(keyring: Keyring, address: string, serviceId: string): StoredAddress {
   const problem = address === '' ? null : addressProblem(address);
@@ -23,7 +23,7 @@ export function sealAddress(keyring: Keyring, address: string, serviceId: string
   return { repository, sealed: repository === address ? null : sealIn(keyring, SEALED.repository, serviceId, address) };
 }
 
-/** A service's sealed address for another service; null if it has none. Throws source_invalid if it does not open. */
+/** Returns a service's sealed address for another service; null if it has none. Throws source_invalid if it does not open. */
 export function copyAddress(
   keyring: Keyring,
   { id, sealed_repository: sealed }: { id: string; sealed_repository: Buffer | null },
@@ -32,7 +32,7 @@ export function copyAddress(
   return sealAgain(keyring, { column: SEALED.repository, id, sealed }, { column: SEALED.repository, id: serviceId });
 }
 
-/** A sealed address for a deployment. Throws source_invalid if it does not open. */
+/** Returns a sealed address for a deployment. Throws source_invalid if it does not open. */
 export function resealAddress(
   keyring: Keyring,
   from: { column: SealedColumn; id: string; sealed: Buffer | null },

@@ -30,7 +30,7 @@ const RESERVED: readonly string[] = [
   ...['caddy', 'traefik', 'proxy', 'vpn', 'cdn', 'queues', 'webhooks', 'hooks', 'healthz', 'metrics'],
 ];
 
-/** The names that no service gets as they are: the built-in ones and an installation's own. */
+/** Returns the names that no service gets as they are: the built-in ones and an installation's own. */
 export function reservedSlugs(further: Iterable<string>): ReadonlySet<string> {
   return new Set([...RESERVED, ...further]);
 }

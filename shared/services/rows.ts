@@ -1,29 +1,35 @@
+import { column } from '../core/database/prepared.js';
 import type { ServiceConfiguration } from './configuration.js';
 import type { HealthStatus, LifecycleStatus, ServiceKind } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
-export interface ServiceRow {
-  id: string;
-  workspace_id: string;
-  project_id: string | null;
-  environment_id: string | null;
-  name: string;
-  slug: string;
-  kind: ServiceKind;
-  configuration: ServiceConfiguration;
-  sealed_repository: Buffer | null;
-  archived: boolean;
-  lifecycle_status: LifecycleStatus;
-  health_status: HealthStatus;
-  health_checked_at: Date | null;
-  runtime_detail: string;
-  live_deployment_id: string | null;
+/** The columns of `services` with their types as pg returns them. The migrations explain them. */
+const COLUMNS = {
+  id: column<string>(),
+  workspace_id: column<string>(),
+  project_id: column<string | null>(),
+  environment_id: column<string | null>(),
+  name: column<string>(),
+  slug: column<string>(),
+  kind: column<ServiceKind>(),
+  configuration: column<ServiceConfiguration>(),
+  sealed_repository: column<Buffer | null>(),
+  archived: column<boolean>(),
+  lifecycle_status: column<LifecycleStatus>(),
+  health_status: column<HealthStatus>(),
+  health_checked_at: column<Date | null>(),
+  runtime_detail: column<string>(),
+  live_deployment_id: column<string | null>(),
   /** How many replicas automatic scaling decided last (`wantedReplicas`). */
-  scaled_replicas: number | null;
-  route_version: number;
-  user_number: number;
-  deletion_requested_at: Date | null;
-  deleted_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
-}
+  scaled_replicas: column<number | null>(),
+  route_version: column<number>(),
+  user_number: column<number>(),
+  deletion_requested_at: column<Date | null>(),
+  deleted_at: column<Date | null>(),
+  created_at: column<Date>(),
+  updated_at: column<Date>(),
+};
+
+export type ServiceRow = typeof COLUMNS;
+
+/** The names of the columns, for prepared statements. */
+export const SERVICE_COLUMNS = Object.keys(COLUMNS);

@@ -3,14 +3,14 @@ import { isSpecialAddress } from '../core/special-address.js';
 import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
-/** A full commit id: what is deployed must not change under its name. */
+/** A full commit id, so that what is deployed cannot change under its name. */
 export const CommitSha = Type.String({
   maxLength: 64,
   pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$',
   description: 'the whole hash of a commit, in lower case',
 });
 
-/** True if a service runs an existing image instead of one built from a repository. */
+/** Returns true if a service runs an existing image instead of one built from a repository. */
 export function isImageSource({
   sourceType,
   buildMethod,
@@ -19,14 +19,14 @@ export function isImageSource({
   return sourceType === 'image' || buildMethod === 'image' || runtime === 'image';
 }
 
-/** True if a service is deployed from what is pushed to the platform. */
+/** Returns true if a service is deployed from what is pushed to the platform. */
 export function isPushSource(
   configuration: Pick<ServiceConfiguration, 'sourceType' | 'buildMethod' | 'runtime'>,
 ): boolean {
   return configuration.sourceType === 'push' && !isImageSource(configuration);
 }
 
-/** What is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
+/** Returns what is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {
   if (address === '') return 'configuration.repository is empty';
   if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
@@ -49,7 +49,7 @@ const PRIVATE =
 const PROTOCOLS = ['https:', 'http:', 'file:'];
 
 /**
- * What keeps a text from ever being a repository address, on any installation, or null. The message shows nothing of the
+ * Returns what keeps a text from ever being a repository address, on any installation, or null. The message shows nothing of the
  * text, which may hold a secret.
  */
 export function addressProblem(address: string): string | null {
@@ -68,7 +68,7 @@ export function addressProblem(address: string): string | null {
     : 'the host name of the repository address has characters that no host name has';
 }
 
-/** A host name. It never begins with a character that makes an option of it: git's settings of addresses know `+` and `-`. */
+/** A host name. It never begins with `+` or `-`, which git's settings of addresses would take for an option. */
 const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
@@ -76,8 +76,8 @@ const MASK = '***';
 const TOKEN_LENGTH = 20;
 
 /**
- * The parts of a repository's address that must not appear in a log: its password, or the token in the place of the user, its query
- * and its fragment. A short user name beside a password is left alone: it is a word such as "deploy".
+ * Returns the parts of a repository's address that must not appear in a log. Those are the password or the token in place of the
+ * user, the query and the fragment. A short user name beside a password is left alone: it is a word such as "deploy".
  */
 export function credentialsOf(address: string): string[] {
   if (isSshLike(givenAddress(address))) return [];
@@ -89,7 +89,7 @@ export function credentialsOf(address: string): string[] {
   return [...new Set(parts.filter((part) => part !== ''))];
 }
 
-/** An address as people are shown it: with three asterisks for its user and password, its query and its fragment. */
+/** Replaces user, password, query and fragment of an address by asterisks, for people. */
 export function maskedRepository(address: string): string {
   // The user of SSH is no secret, and there is no password.
   if (parseSshAddress(address) !== null) return address;
@@ -109,7 +109,7 @@ function hasSecretPart({ username, password, search, hash }: URL): boolean {
   return [username, password, search, hash].some((part) => part !== '');
 }
 
-/** True for an address that was shown masked: its secret part cannot be recovered from it. */
+/** Returns true for an address that was shown masked: its secret part cannot be recovered from it. */
 export function isMasked(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password, search, hash } = new URL(address);
@@ -125,12 +125,12 @@ export function decoded(part: string): string {
   }
 }
 
-/** A URL's host without the brackets of IPv6. */
+/** Returns a URL's host without the brackets of IPv6. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** True for an address no public repository can have, and for the name `localhost`. Other names are not resolved here. */
+/** Returns true for an address no public repository can have, and for the name `localhost`. Other names are not resolved here. */
 export function isPrivateAddress(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return isSpecialAddress(name) || name === 'localhost' || name.endsWith('.localhost');

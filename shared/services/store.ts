@@ -4,9 +4,9 @@ import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
-import type { ServiceRow } from './rows.js';
+import { SERVICE_COLUMNS, type ServiceRow } from './rows.js';
 
-/** A service with what its presenter and its policies need from other tables. */
+/** A service with the columns of other tables that its presenter and its policies need. */
 export type ServiceView = ServiceRow & {
   environment_group_ids: string[];
   environment_protected: boolean;
@@ -34,77 +34,17 @@ const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;
 
-/** Services of any workspace and state, for a query to narrow down; the table is `s`. */
-export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
-  return db('services as s')
-    .leftJoin('environments as e', 'e.id', 's.environment_id')
-    .joinRaw(
-      `left join lateral (
-         select id, status, updated_at from deployments where service_id = s.id
-          order by created_at desc, id desc limit 1
-       ) d on true`,
-    )
-    .select(
-      's.*',
-      db.raw('coalesce(e.protected, false) as environment_protected'),
-      'd.id as latest_deployment_id',
-      'd.status as latest_deployment_state',
-      'd.updated_at as latest_deployment_updated_at',
-      db.raw(`${OWN_DOMAIN} as own_domain`),
-      db.raw(`${PREVIEW_OF} as preview_of`),
-      db.raw(`${VOLUME_HOST} as volume_host`),
-      db.raw(
-        `array(select group_id from environment_group_services where service_id = s.id order by created_at, group_id)
-           as environment_group_ids`,
-      ),
-    );
-}
-
-/** Every column of a service, for prepared statements. The compiler refuses an unknown name and a missing one. */
-const COLUMN_NAMES: Record<keyof ServiceRow, true> = {
-  id: true,
-  workspace_id: true,
-  project_id: true,
-  environment_id: true,
-  name: true,
-  slug: true,
-  kind: true,
-  configuration: true,
-  sealed_repository: true,
-  archived: true,
-  lifecycle_status: true,
-  health_status: true,
-  health_checked_at: true,
-  runtime_detail: true,
-  live_deployment_id: true,
-  scaled_replicas: true,
-  route_version: true,
-  user_number: true,
-  deletion_requested_at: true,
-  deleted_at: true,
-  created_at: true,
-  updated_at: true,
-};
-
 /** SQL: the columns of a service `s`. */
-const SERVICE_COLUMNS = Object.keys(COLUMN_NAMES)
-  .map((name) => `s.${name}`)
-  .join(', ');
+const COLUMNS = SERVICE_COLUMNS.map((name) => `s.${name}`).join(', ');
 
 /** The columns of `serviceViewSql`. */
 export const SERVICE_VIEW_COLUMNS: readonly string[] = [
-  ...Object.keys(COLUMN_NAMES),
-  'environment_protected',
-  'latest_deployment_id',
-  'latest_deployment_state',
-  'latest_deployment_updated_at',
-  'own_domain',
-  'preview_of',
-  'volume_host',
-  'environment_group_ids',
+  ...SERVICE_COLUMNS,
+  ...['environment_protected', 'latest_deployment_id', 'latest_deployment_state', 'latest_deployment_updated_at'],
+  ...['own_domain', 'preview_of', 'volume_host', 'environment_group_ids'],
 ];
 
-/** SQL: what a `ServiceView` has besides the columns of the service `s`. */
+/** SQL: the columns of a `ServiceView` besides those of the service `s`. */
 const VIEWED = `coalesce((select e.protected from environments e where e.id = s.environment_id), false)
     as environment_protected,
   d.id as latest_deployment_id, d.status as latest_deployment_state, d.updated_at as latest_deployment_updated_at,
@@ -117,14 +57,19 @@ const LATEST_DEPLOYMENT = `left join lateral (
      order by x.created_at desc, x.id desc limit 1
   ) d on true`;
 
-/** SQL: the views of services; the condition is on `s`. */
+/** Returns SQL: the views of services; the condition is on `s`. */
 export function serviceViewSql(condition: string): string {
-  return `select ${SERVICE_COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
+  return `select ${COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
+}
+
+/** Selects services of any workspace and state, for a query to narrow down; the table is `s`. */
+export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
+  return db<ServiceView>(db.raw(`(${serviceViewSql('true')}) as s`)).select('s.*');
 }
 
 const FIND_VIEW = prepare<ServiceView>(serviceViewSql('s.id = $1 and s.workspace_id = $2'));
 
-/** A service of this workspace. `deleted` finds it even after its deletion. */
+/** Returns a service of this workspace. `deleted` finds it even after its deletion. */
 export async function findServiceView(
   db: Db,
   workspaceId: string,
@@ -135,7 +80,7 @@ export async function findServiceView(
   return view === null || (view.deleted_at !== null && !deleted) ? undefined : view;
 }
 
-/** The service of a workspace that has this slug and is not deleted. */
+/** Returns the service of a workspace that has this slug and is not deleted. */
 export async function findServiceBySlug(db: Db, workspaceId: string, slug: string): Promise<ServiceView | undefined> {
   return serviceViews(db).where('s.workspace_id', workspaceId).where('s.slug', slug).whereNull('s.deleted_at').first();
 }
@@ -145,8 +90,8 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Reads a service and locks it for a change: what is read here, above all its environment's protection, still holds when the change
- * is written. It is read after the lock, because a statement that waits for a lock reads other tables as they were before.
+ * Locks a service and reads it, so that what is read still holds when a change is written. It is read after the lock, because a
+ * statement that waits for a lock reads other tables, and so the environment's protection, as they were before.
  */
 export async function lockServiceView(
   trx: Transaction,
@@ -162,8 +107,8 @@ const LOCK_VIEW = prepare<ServiceView>(
 );
 
 /**
- * Locks a service and reads its row as it is then, in one statement. What it reads of other tables, its environment's
- * protection among it, may be as old as the wait for the lock: `writeServiceRow` reads that again.
+ * Locks a service and reads its row as it is then, in one statement. What it reads of other tables, its environment's protection
+ * among it, may be as old as the wait for the lock: `writeServiceRow` reads that again.
  */
 export async function lockServiceRow(
   trx: Transaction,
@@ -177,12 +122,12 @@ const WRITE = prepare<ServiceView>(
   `with changed as (
      update services set name = $2, configuration = $3, sealed_repository = $4, project_id = $5, environment_id = $6,
                          scaled_replicas = case when $3::jsonb ->> 'scaling' = 'auto' then scaled_replicas end, updated_at = now()
-      where id = $1 returning ${SERVICE_COLUMNS.replaceAll('s.', '')}
+      where id = $1 returning ${COLUMNS.replaceAll('s.', '')}
    )
-   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+   select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
-/** Writes what people set of a locked service, and returns it as it is now. */
+/** Writes the settings of a locked service, and returns the service. */
 export async function writeServiceRow(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'name' | 'configuration' | 'sealed_repository' | 'project_id' | 'environment_id'>,
@@ -205,13 +150,13 @@ const REPLACE = prepare<ServiceView>(
    ), changed as (
      update services s set name = $2, configuration = $3, sealed_repository = $4, updated_at = now(),
                            scaled_replicas = case when $3::jsonb ->> 'scaling' = 'auto' then s.scaled_replicas end
-       from target where s.id = target.id returning ${SERVICE_COLUMNS}
+       from target where s.id = target.id returning ${COLUMNS}
    ), noted as (
      insert into audit_entries (${AUDIT_COLUMNS})
      select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text
        from changed
    )
-   select ${SERVICE_COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
+   select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,
 );
 
 /**
@@ -244,7 +189,7 @@ export async function replaceServiceRow(
 /** SQL: the service `s` is a preview of another one. */
 export const IS_PREVIEW = 'exists (select from previews p where p.service_id = s.id)';
 
-/** The services of a workspace that are not deleted, archived ones included and previews left out, newest first. */
+/** Returns a workspace's services, newest first: archived ones too, but no previews or deleted ones. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {
   const services = serviceViews(db).where('s.workspace_id', workspaceId).whereNull('s.deleted_at');
   return fetchPage(services.whereRaw(`not ${IS_PREVIEW}`), 's', page);
@@ -261,7 +206,7 @@ export async function updateServiceRow(trx: Transaction, id: string, changes: Se
     .update({ ...changes, updated_at: trx.fn.now() });
 }
 
-/** The environments of a service's groups that are confined to one. */
+/** Returns the environments of a service's groups that are confined to one. */
 export async function groupEnvironments(
   db: Db,
   serviceId: string,
@@ -274,12 +219,12 @@ export async function groupEnvironments(
   );
 }
 
-/** A service that exists, or undefined. */
+/** Returns a service that exists, or undefined. */
 export async function getService(db: Db, id: string): Promise<ServiceRow | undefined> {
   return db<ServiceRow>('services').where({ id }).whereNull('deleted_at').first();
 }
 
-/** Reads and locks a service for a change of its state: other such transactions wait until this one ends. */
+/** Reads a service and locks its row until the commit, for a change of its state. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
 }

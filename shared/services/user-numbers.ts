@@ -1,7 +1,7 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
 import { AppError } from '../core/errors.js';
 
-/** What a service has left on hosts beside its infrastructure, such as caches, is swept within this time. */
+/** Files of a service on hosts besides its infrastructure, such as caches, are swept within this time. */
 const REST_HOURS = 6;
 
 /** The numbers that one workspace may hold, of 200,000. Those that rest after a deletion count. */
@@ -9,13 +9,13 @@ export const MAX_USERS_OF_WORKSPACE = 10_000;
 
 /** Throws capacity_exceeded if the workspace holds its part of the users of services. */
 export async function assertUserLeft(trx: Transaction, workspaceId: string): Promise<void> {
-  const row = await oneRow<{ held: number }>(
+  const held = await countOf(
     trx,
     `select (select count(*) from services where workspace_id = :workspaceId and deleted_at is null)
-          + (select count(*) from freed_user_numbers where workspace_id = :workspaceId and free_from > now()) as held`,
+          + (select count(*) from freed_user_numbers where workspace_id = :workspaceId and free_from > now()) as count`,
     { workspaceId },
   );
-  if (Number(row?.held ?? 0) < MAX_USERS_OF_WORKSPACE) return;
+  if (held < MAX_USERS_OF_WORKSPACE) return;
   throw new AppError(
     'capacity_exceeded',
     `A workspace may have ${MAX_USERS_OF_WORKSPACE} services, and those deleted in the last ${REST_HOURS} hours count. ` +
@@ -23,7 +23,7 @@ export async function assertUserLeft(trx: Transaction, workspaceId: string): Pro
   );
 }
 
-/** Gives the user of a service that is about to be deleted to another one, once nothing of it is left. */
+/** Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left. */
 export async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(
     `insert into freed_user_numbers (number, service_id, workspace_id, untouched, free_from)
@@ -38,11 +38,11 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 }
 
 /**
- * Records that a host has looked for processes and files of users, and lets the numbers that it found rest again. `look` returns those
- * numbers; if it throws, nothing is recorded.
+ * Records that a host was searched for users' processes and files. Numbers that it found rest again. `look` returns those numbers;
+ * if it throws, nothing is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
-  const began = await oneRow<{ now: string }>(db, 'select now()::text as now', []);
+  const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
   const found = await look();
   await db.transaction(async (trx) => {
     await trx.raw(
@@ -58,16 +58,14 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
 }
 
 /** Frees the numbers that no record has, such as those of requests that failed after they took one. Returns how many. */
-export async function freeLostNumbers(db: Db): Promise<number> {
-  const rows = await rowsOf(
+export function freeLostNumbers(db: Db): Promise<number> {
+  return rowCountOf(
     db,
     `insert into freed_user_numbers (number, free_from)
      select n, now() + interval '${REST_HOURS} hours'
        from service_user_numbers q, generate_series(1, case when q.is_called then q.last_value else 0 end) n
       where not exists (select from services s where s.user_number = n and s.deleted_at is null)
         and not exists (select from freed_user_numbers f where f.number = n)
-     on conflict (number) do nothing returning number`,
-    [],
+     on conflict (number) do nothing`,
   );
-  return rows.length;
 }

@@ -10,8 +10,8 @@ function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configurat
 }
 
 /**
- * How many replicas a service should have: what its owner set, or what automatic scaling decided last, within the owner's
- * bounds as they are now. Before its first decision it begins with what the owner set.
+ * Returns how many replicas a service should have. That is what its owner set, or what automatic scaling decided last, within the
+ * owner's bounds as they are now.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;
@@ -19,7 +19,7 @@ export function wantedReplicas(service: Scaled): number {
   return Math.min(Math.max(service.scaled_replicas ?? replicas, minReplicas), maxReplicas);
 }
 
-/** How many replicas a release of the service with this configuration begins with. */
+/** Returns how many replicas a release of the service with this configuration begins with. */
 export function replicasOfRelease(service: Scaled, { replicas }: Pick<ServiceConfiguration, 'replicas'>): number {
   return scalesItself(service) ? wantedReplicas(service) : replicas;
 }

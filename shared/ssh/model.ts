@@ -15,8 +15,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,253}|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Reads `ssh://git@host/path` and `git@host:path`. Null if it is no such address; everything that ssh could take for an option, and a password, is
- * none.
+ * Reads `ssh://git@host/path` and `git@host:path`. Null if it is no such address; everything that ssh could take for an option, and
+ * a password, is none.
  */
 export function parseSshAddress(address: string): SshAddress | null {
   const [, scpUser, scpHost, scpPath] = SCP.exec(address) ?? [];
@@ -30,24 +30,27 @@ export function parseSshAddress(address: string): SshAddress | null {
   return { user: username, host, port: number, url: `ssh://${username}@${hostname}:${number}${pathname}` };
 }
 
-/** True for text that means SSH, also if it is no usable address. */
+/** Returns true for text that means SSH, also if it is no usable address. */
 export function isSshLike(address: string): boolean {
   return address.startsWith('ssh://') || SCP.test(address);
 }
 
-/** The name of a server in known_hosts. */
+/** Returns the name of a server in known_hosts. */
 export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>): string {
   return port === USUAL_PORT ? host : `[${host}]:${port}`;
 }
 
 const SCHEME = 'ranvier-ssh:';
 
-/** How workers address such a repository, because the workspace's key reads it. No service can be given an address of this form. */
+/**
+ * Returns how workers address such a repository, because the workspace's key reads it. No service can be given an address of this
+ * form.
+ */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }
 
-/** The parts of such an address; null if it is another one. */
+/** Returns the parts of such an address; null if it is another one. */
 export function parseWorkspaceAddress(address: string): { workspaceId: string; address: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const rest = address.slice(SCHEME.length);
@@ -55,12 +58,12 @@ export function parseWorkspaceAddress(address: string): { workspaceId: string; a
   return { workspaceId: rest.slice(0, colon), address: rest.slice(colon + 1) };
 }
 
-/** The address that people gave. */
+/** Returns the address that people gave. */
 export function givenAddress(address: string): string {
   return parseWorkspaceAddress(address)?.address ?? address;
 }
 
-/** The fingerprint of a public key in base64, as ssh shows it. */
+/** Returns the fingerprint of a public key in base64, as ssh shows it. */
 export function fingerprintOf(base64: string): string {
   const digest = createHash('sha256').update(Buffer.from(base64, 'base64')).digest('base64');
   return `SHA256:${digest.replace(/=+$/, '')}`;
@@ -68,7 +71,7 @@ export function fingerprintOf(base64: string): string {
 
 const KEY_TYPES = ['ssh-ed25519', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521', 'ssh-rsa'];
 
-/** The keys in the output of ssh-keyscan: lines of a type and a key. */
+/** Returns the keys in the output of ssh-keyscan: lines of a type and a key. */
 export function scannedKeys(output: string): string[] {
   const keys = output.split('\n').flatMap((line) => {
     const [host = '', type = '', key = ''] = line.trim().split(/\s+/);

@@ -21,7 +21,7 @@ export interface SshHostRow {
   created_at: Date;
 }
 
-/** The key pair of a workspace, which is made if there is none. */
+/** Returns the key pair of a workspace, which is made if there is none. */
 export async function ensureDeployKey(db: Db, keyring: Keyring, workspaceId: string): Promise<DeployKeyRow> {
   const find = () => db<DeployKeyRow>('deploy_keys').where({ workspace_id: workspaceId }).first();
   const known = await find();

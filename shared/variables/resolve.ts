@@ -60,10 +60,10 @@ const MAX_REACHING = 2 * MAX_VARIABLES;
 const MAX_STEPS = 32;
 
 /**
- * The values a deployment runs with: groups' variables, the service's own over them, references followed to their
- * providers, everywhere only those of the deployment's scope. Throws, naming the variable: `source_invalid` if a reference has no provider, an archived one, or refers
- * back to itself; `forbidden` if a value is one of a protected environment that `authorize` refuses;
- * `payload_too_large` if the values are too many bytes together.
+ * Returns the values that a deployment runs with: its groups' variables, and its own over them. References are followed to their
+ * providers, and only variables of the deployment's scope count. Throws, naming the variable: `source_invalid` if a reference has
+ * no provider, an archived one, or refers back to itself; `forbidden` if a value is one of a protected environment that `authorize`
+ * refuses; `payload_too_large` if the values are too many bytes together.
  */
 export async function resolveVariables(
   trx: Transaction,

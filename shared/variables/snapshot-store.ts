@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
@@ -22,7 +22,7 @@ export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | nul
   return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
-/** The service's snapshot of this content. */
+/** Returns the service's snapshot of this content. */
 export async function findSnapshot(db: Db, serviceId: string, digest: Buffer): Promise<SnapshotRow | undefined> {
   return db<SnapshotRow>('snapshots').where({ service_id: serviceId, digest }).first();
 }
@@ -55,20 +55,20 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases the snapshots of a service that no release needs: their deployments have ended, do not serve, have no replica, and
- * cannot be rolled back to. Returns how many are left. The service is locked. It looks at what still needs a snapshot, which
- * is little, and not at the deployments that there were.
+ * Erases the snapshots of a service that no release needs, and returns how many are left. Their deployments have ended, do not
+ * serve, have no replica, and cannot be rolled back to. The service is locked. It looks at what still needs a snapshot, which is
+ * little, and not at all past deployments.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
-/** True if a service or group that a snapshot's values came from is in a protected environment now, or reaches one. */
+/** Returns true if a provider of a snapshot's values is in a protected environment now, or reaches one. */
 export async function readsProtected(
   db: Db,
   { provider_ids, group_ids }: Pick<SnapshotRow, 'provider_ids' | 'group_ids'>,
 ): Promise<boolean> {
-  const [row] = await rowsOf<{ found: boolean }>(
+  const row = await oneRow<{ found: boolean }>(
     db,
     `select exists (select from services s join environments e on e.id = s.environment_id
                      where s.id = any(cast(:providers as uuid[])) and e.protected)
@@ -79,7 +79,7 @@ export async function readsProtected(
   return row?.found ?? false;
 }
 
-/** SQL: a group is confined to a protected environment, or its variables reach a service of one. */
+/** Returns SQL: a group is of a protected environment, or reaches a service of one. */
 export function groupIsProtected(group: string): string {
   return `(exists (select from environments where id = ${group}.environment_id and protected)
         or exists (select from environment_group_services gl join services gs on gs.id = gl.service_id

@@ -19,8 +19,8 @@ import {
 const MAX_SNAPSHOTS = 100;
 
 /**
- * Stores the variables of a deployment, once for each distinct set of a service, and erases snapshots that are not needed.
- * Returns the snapshot's id. The service is locked. Throws capacity_exceeded.
+ * Stores the variables of a deployment, once for each distinct set, and returns the snapshot's id. Erases snapshots that are not
+ * needed. The service is locked. Throws capacity_exceeded.
  */
 export async function storeSnapshot(
   trx: Transaction,
@@ -60,8 +60,8 @@ export async function storeSnapshot(
 }
 
 /**
- * The variables a deployment was queued with, in clear, with those of databases as they are now. Throws `SealError`, also if
- * they were erased, or if a database is gone.
+ * Returns a deployment's variables in clear, with the values of databases as they are now. Throws `SealError`, also if they were
+ * erased or a database is gone.
  */
 export async function openSnapshot(
   db: Db,
@@ -74,8 +74,8 @@ export async function openSnapshot(
 }
 
 /**
- * Checks that a snapshot opens and that `authorize` permits its use: only those who may act in a protected environment
- * may use its values. Throws conflict, forbidden.
+ * Checks that a snapshot opens and that `authorize` permits its use. Throws conflict, forbidden. Only those who may act in a
+ * protected environment may use its values.
  */
 export async function assertSnapshotUsable(
   trx: Transaction,

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../core/database/client.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
@@ -52,18 +52,18 @@ function withProtection(variables: string): string {
        from (${variables}) r left join environment_groups g on g.id = r.group_id order by r.key`;
 }
 
-/** The variables that reach a service, each key once. */
+/** Returns the variables that reach a service, each key once. */
 export async function variablesReaching(db: Db, serviceId: string, scope: DeploymentScope): Promise<VariableSource[]> {
   return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId, scope });
 }
 
-/** How many variables reach a service, and how many bytes their keys and own values have, without what references lend. */
+/** Returns how many variables reach a service, and the bytes of their keys and own values. Values of references do not count. */
 export async function sizeReaching(
   db: Db,
   serviceId: string,
   scope: DeploymentScope,
 ): Promise<{ count: number; bytes: number }> {
-  const [row] = await rowsOf<{ count: number; bytes: number }>(
+  const row = await oneRow<{ count: number; bytes: number }>(
     db,
     `select count(*) as count, coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint
               as bytes from (${reaching()}) r`,
@@ -82,7 +82,7 @@ export interface Referred {
   variable: VariableSource | undefined;
 }
 
-/** A provider of the same workspace that is not deleted, with its variable of a key. */
+/** Returns a provider of the same workspace that is not deleted, with its variable of a key. */
 export async function findReferencedVariable(
   db: Db,
   {

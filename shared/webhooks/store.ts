@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { newToken } from '../secrets/token.js';
 import { MAX_WAITING, MAX_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
 
 /** Rows as pg gives them to us. Column comments are in the migration. */
@@ -28,10 +28,8 @@ export async function createWebhook(
 ): Promise<{ webhook: WebhookRow; secret: string }> {
   const problem = webhookUrlProblem(input.url, config.allowLocalRepositories);
   if (problem !== null) throw invalidRequest('/url', problem);
-  const row = await oneRow<{ count: number }>(trx, 'select count(*) as count from webhooks where workspace_id = ?', [
-    input.workspaceId,
-  ]);
-  if ((row?.count ?? 0) >= MAX_WEBHOOKS) {
+  const count = await countOf(trx, 'select count(*) from webhooks where workspace_id = ?', [input.workspaceId]);
+  if (count >= MAX_WEBHOOKS) {
     throw new AppError('capacity_exceeded', `The workspace has ${MAX_WEBHOOKS} webhooks; delete one first`);
   }
   const id = uuidv7();
@@ -81,11 +79,11 @@ const SOURCES: readonly string[] = [
 ];
 
 /**
- * Stores a delivery for each new event that a webhook subscribes to, unless too many of its deliveries wait. False if there are no
- * webhooks.
+ * Stores a delivery for each new event that a webhook subscribes to. False if there are no webhooks. A webhook with too many
+ * waiting deliveries gets none.
  */
 export async function storeDeliveries(db: Db): Promise<boolean> {
-  if ((await oneRow(db, 'select 1 from webhooks limit 1', [])) === null) return false;
+  if ((await rowCountOf(db, 'select from webhooks limit 1')) === 0) return false;
   const events = SOURCES.join(' union all ');
   await db.transaction(async (trx) => {
     const now = await oneRow<{ now: Date }>(trx, 'select now() as now', []);
@@ -104,7 +102,7 @@ export async function storeDeliveries(db: Db): Promise<boolean> {
   return true;
 }
 
-/** Stores one delivery for each webhook of the workspace that subscribes to this event, once for each subject. */
+/** Stores one delivery for each webhook of the workspace that has the event, once for each subject. */
 export async function storeDelivery(
   db: Db,
   input: { workspaceId: string; event: WebhookEvent; subject: string; data: object },
@@ -117,7 +115,7 @@ export async function storeDelivery(
   );
 }
 
-/** Workspaces with a webhook for budget alerts, and the configuration from which alerts are computed. */
+/** Returns workspaces with a webhook for budget alerts, and what alerts are computed from. */
 export async function workspacesWithBudgetWebhooks(
   db: Db,
 ): Promise<{ id: string; name: string; configuration: object }[]> {
@@ -125,7 +123,6 @@ export async function workspacesWithBudgetWebhooks(
     db,
     `select w.id, w.name, w.configuration from workspaces w
       where exists (select from webhooks h where h.workspace_id = w.id and 'budget.alert' = any(h.events))`,
-    [],
   );
 }
 
@@ -181,11 +178,10 @@ export async function recordTry(
 
 const KEPT_DAYS = 7;
 
-export async function deleteOldDeliveries(db: Db): Promise<number> {
-  const rows = await rowsOf<{ id: string }>(
+/** Deletes deliveries of events that happened more than 7 days ago. Returns how many. */
+export function deleteOldDeliveries(db: Db): Promise<number> {
+  return rowCountOf(
     db,
-    `delete from webhook_deliveries where created_at < now() - make_interval(days => ${KEPT_DAYS}) returning id`,
-    [],
+    `delete from webhook_deliveries where created_at < now() - make_interval(days => ${KEPT_DAYS})`,
   );
-  return rows.length;
 }

@@ -34,20 +34,20 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** What the workers that are online can do, for the catalog. */
+/** Abilities of the online workers, for the catalog. */
 export interface WorkerAbilities {
   online: boolean;
-  /** Each of them isolates networks. */
+  /** Every online worker isolates networks. */
   networkIsolation: boolean;
-  /** Each of them measures what replicas use. */
+  /** Every online worker measures what replicas use. */
   measuresUsage: boolean;
-  /** Each of them pulls, builds and runs images. */
+  /** Every online worker pulls, builds and runs images. */
   runsImages: boolean;
   /** The kinds of data services that some host can run. */
   dataKinds: DataKind[];
 }
 
-/** The catalog's `workerOnline` (specification, Catalog), and what these workers can do. */
+/** Returns the catalog's `workerOnline` (specification, Catalog), and what these workers can do. */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;
@@ -60,7 +60,7 @@ export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   };
 }
 
-/** Retention: deletes workers that have been silent for an hour. */
+/** Deletes workers that have been silent for an hour. */
 export async function forgetSilentWorkers(db: Db): Promise<void> {
   await db.raw(`delete from workers where seen_at < now() - interval '1 hour'`);
 }
@@ -74,7 +74,7 @@ export async function countRepairs(db: Db, sweep: string, repairs: number): Prom
   );
 }
 
-/** How many repairs each sweep has made in all. */
+/** Returns how many repairs each sweep has made in all. */
 export async function repairCounts(db: Db): Promise<{ sweep: string; count: number }[]> {
   return rowsOf(db, 'select sweep, count from repairs order by sweep');
 }

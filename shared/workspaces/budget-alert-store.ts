@@ -13,7 +13,7 @@ export interface BudgetAlert {
   sent_at: Date | null;
 }
 
-/** The alerts of this month, the lowest threshold first. `sent_at` is null if an alert could not be sent yet. */
+/** Returns the alerts of this month, the lowest threshold first. `sent_at` is null if an alert could not be sent yet. */
 export async function alertsOfMonth(db: Db, workspaceId: string): Promise<BudgetAlert[]> {
   return rowsOf<BudgetAlert>(
     db,
@@ -28,7 +28,7 @@ export interface AlertedWorkspace {
   configuration: Partial<WorkspaceConfiguration>;
 }
 
-/** Workspaces with a budget, with alerts enabled and an address for them. */
+/** Returns workspaces with a budget, with alerts enabled and an address for them. */
 export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[]> {
   return rowsOf<AlertedWorkspace>(
     db,
@@ -40,8 +40,8 @@ export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[
 }
 
 /**
- * Claims this month's alert for one try and postpones the next: after a failure or a crash it is due again. Returns the
- * number of the try; undefined if the alert was sent or is not due.
+ * Claims this month's alert for one try, and returns the number of the try. The next try is postponed, so that the alert is due
+ * again after a failure or a crash. Undefined if the alert was sent or is not due.
  */
 export async function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | undefined> {
   const [row] = await rowsOf<{ tries: number }>(

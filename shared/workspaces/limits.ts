@@ -6,7 +6,7 @@ import type { ServiceRow } from '../services/rows.js';
 import { budgetBinds, monthlyCost, type PricedService } from './billing.js';
 import type { WorkspaceRow } from './model.js';
 import { workspaceConfiguration } from './model.js';
-import { findWorkspace } from './store.js';
+import { workspaceOf } from './store.js';
 import { buildMinutes, countServices, countUsed, pricedServices, runningServices } from './usage.js';
 
 /**
@@ -14,7 +14,7 @@ import { buildMinutes, countServices, countUsed, pricedServices, runningServices
  * it commits, so that two requests cannot both take the last of it.
  */
 
-/** Throws capacity_exceeded if the plan's `workspaceLimit` is reached; services that are not deleted count. */
+/** Throws capacity_exceeded if the plan's `workspaceLimit` of services is reached. */
 export async function assertRoomForService(trx: Transaction, workspace: WorkspaceRow): Promise<void> {
   await lockLimits(trx, workspace.id);
   const { name, workspaceLimit } = planOf(workspace.plan);
@@ -44,7 +44,7 @@ export async function assertRoomFor(trx: Transaction, what: keyof typeof LIMITS,
   throw new AppError('capacity_exceeded', `There are ${most} ${text} already, which is the most there can be`);
 }
 
-/** Throws capacity_exceeded if this month's builds have used the plan's minutes up and overages are not allowed. */
+/** Throws capacity_exceeded if the month's build minutes are used up, unless overages are allowed. */
 export async function assertBuildMinutesLeft(trx: Transaction, workspace: WorkspaceRow): Promise<void> {
   const { name, buildMinutes: limit } = planOf(workspace.plan);
   if (limit === undefined || workspaceConfiguration(workspace.configuration).allowOverages) return;
@@ -56,9 +56,8 @@ export async function assertBuildMinutesLeft(trx: Transaction, workspace: Worksp
 }
 
 /**
- * Throws billing_required if running the service with this configuration takes the estimated costs of the workspace
- * past its budget. A service that is free, or does not become more expensive, always passes. The workspace is read if it is
- * not given.
+ * Throws billing_required if the service would take the workspace's estimated costs past its budget. A service that is free, or
+ * does not become more expensive, always passes. The workspace is read if it is not given.
  */
 export async function assertWithinBudget(
   trx: Transaction,
@@ -75,7 +74,7 @@ export async function assertWithinBudget(
   );
 }
 
-/** The most replicas, of `least` to `most`, with which the workspace stays within its budget. `least` always passes. */
+/** Returns the most replicas, of `least` to `most`, with which the workspace stays within its budget. `least` always passes. */
 export async function affordableReplicas(
   trx: Transaction,
   service: ServiceRow,
@@ -104,13 +103,6 @@ async function budgetExcess(
   const others = (await pricedServices(trx, service.workspace_id)).filter(({ id }) => id !== service.id);
   const cost = monthlyCost([...others, wanted], currency);
   return cost <= budget ? null : { cost, budget, currency };
-}
-
-/** The workspace. Throws not_found. */
-export async function workspaceOf(trx: Transaction, id: string): Promise<WorkspaceRow> {
-  const workspace = await findWorkspace(trx, id);
-  if (!workspace) throw new AppError('not_found');
-  return workspace;
 }
 
 function lockLimits(trx: Transaction, ownerId: string): Promise<void> {

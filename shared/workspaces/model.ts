@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { MAX_TIME_ZONE_LENGTH } from '../core/formats.js';
 import { plainLine, plainText } from '../core/plain-text.js';
+import { MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
 import { REGION_IDS } from '../services/catalog.js';
 import { defaultsOf, oneOf, withoutDefaults } from '../services/configuration.js';
 
@@ -59,7 +59,7 @@ export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(with
   additionalProperties: false,
 });
 
-/** Every setting of a workspace: what it has stored over the defaults. */
+/** Returns every setting of a workspace: what it has stored over the defaults. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }

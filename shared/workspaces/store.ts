@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Db, Transaction } from '../core/database/client.js';
 import { oneRow, returnedRow } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
 import type { WorkspaceConfiguration, WorkspaceRow } from './model.js';
 
 export async function insertWorkspace(db: Db, workspace: { name: string; plan: string }): Promise<WorkspaceRow> {
@@ -16,9 +17,23 @@ export function findWorkspace(db: Db, id: string): Promise<WorkspaceRow | null> 
   return oneRow<WorkspaceRow>(db, 'select * from workspaces where id = :id', { id });
 }
 
+/** Returns the workspace. Throws not_found. */
+export async function workspaceOf(db: Db, id: string): Promise<WorkspaceRow> {
+  return (await findWorkspace(db, id)) ?? missing(id);
+}
+
+function missing(id: string): never {
+  throw new AppError('not_found', `There is no workspace ${id}`);
+}
+
 /** Locks the workspace until the commit: changes of its settings and members wait for each other. */
 export function lockWorkspace(trx: Transaction, id: string): Promise<WorkspaceRow | null> {
   return oneRow<WorkspaceRow>(trx, 'select * from workspaces where id = :id for update', { id });
+}
+
+/** Locks the workspace until the commit. Throws not_found. */
+export async function lockWorkspaceOrThrow(trx: Transaction, id: string): Promise<WorkspaceRow> {
+  return (await lockWorkspace(trx, id)) ?? missing(id);
 }
 
 export async function updateWorkspaceConfiguration(
@@ -41,10 +56,7 @@ export async function updateWorkspacePlan(db: Db, id: string, plan: string): Pro
     await oneRow<WorkspaceRow>(
       db,
       'update workspaces set plan = :plan, updated_at = now() where id = :id returning *',
-      {
-        id,
-        plan,
-      },
+      { id, plan },
     ),
   );
 }

@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, returnedRow, rowsOf } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import { WANTED_REPLICAS } from '../services/wanted-replicas.js';
 import type { PricedService } from './billing.js';
@@ -14,14 +14,9 @@ export async function planUsage(db: Db, workspaceId: string): Promise<PlanUsage>
   return { services: await countServices(db, workspaceId), buildMinutes: await buildMinutes(db, workspaceId) };
 }
 
-/** How many services the workspace has, archived ones included. */
-export async function countServices(db: Db, workspaceId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(
-    db,
-    'select count(*) as count from services where workspace_id = ? and deleted_at is null',
-    [workspaceId],
-  );
-  return row?.count ?? 0;
+/** Returns how many services the workspace has, archived ones included. */
+export function countServices(db: Db, workspaceId: string): Promise<number> {
+  return countOf(db, 'select count(*) from services where workspace_id = ? and deleted_at is null', [workspaceId]);
 }
 
 const USED = {
@@ -38,13 +33,9 @@ const USED = {
                        as count from workspaces w where w.id = ?`,
 } as const;
 
-/**
- * How many of these the owner has: a workspace, a project (environments) or a service (domains, previews). Deployments that have
- * ended do not count.
- */
-export async function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
-  const [row] = await rowsOf<{ count: number }>(db, USED[what], [ownerId]);
-  return row?.count ?? 0;
+/** Returns how many of these a workspace, a project or a service has. Deployments that have ended do not count. */
+export function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
+  return countOf(db, USED[what], [ownerId]);
 }
 
 const BUILD_MINUTES = prepare<{ minutes: number }>(
@@ -62,8 +53,8 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
 );
 
 /**
- * How long the workspace's builds have run since the month began (UTC), those of deleted services included. It reads a
- * count and the builds that run, so it does not depend on how many deployments there were.
+ * Returns the minutes that the workspace's builds have run in this month (UTC). Builds of deleted services count. It reads a count
+ * and the builds that run, so it does not depend on how many deployments there were.
  */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
@@ -72,7 +63,7 @@ export async function buildMinutes(db: Db, workspaceId: string): Promise<number>
 export type PricedServiceRow = PricedService & { id: string };
 
 /**
- * The services that the estimate of a workspace's costs is made of. Archived ones count while a release of theirs runs:
+ * Returns the services that the estimate of a workspace's costs is made of. Archived ones count while a release of theirs runs:
  * archiving stops nothing. Services that are deleted, or being deleted, do not.
  */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
@@ -86,7 +77,7 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
   );
 }
 
-/** What a service runs now: the plan of its release, and the replicas that are wanted, which apply at once. Empty if it has no release. */
+/** Returns the plan of a service's release, and the replicas that are wanted, which apply at once. Empty if it has no release. */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
   return rowsOf<PricedService>(
     db,

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Sensitive } from '../../shared/core/sensitive.js';
-import { addRegistry, openRegistry } from '../../shared/images/registry-commands.js';
+import { addRegistry, openRegistry } from '../../shared/images/registries.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import { rotateSecrets } from '../../shared/secrets/rotate.js';
+import { rotateSecrets } from '../../shared/secrets/rotate-secrets.js';
 import { expectError, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 
 describe('Sources of an installation that runs containers', () => {

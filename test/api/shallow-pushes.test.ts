@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { PushedRepositories, type PushedRepository } from '../../api/git/repositories.js';
+import { PushedRepositories, type PushedRepository } from '../../api/git/pushed-repositories.js';
 import { settleEndedPush } from '../../api/git/settle-pushes.js';
 import { createLogger } from '../../shared/core/log.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';

@@ -12,13 +12,29 @@ const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comme
   { pattern: /(\/\*\*|\/\/|^\s*\*) The same( |,|;|$)/, instead: 'say what it does, with a verb', where: 'comments' },
   { pattern: /(\/\*\*|\/\/|^\s*\*) Of /, instead: 'begin with the subject', where: 'comments' },
   { pattern: /\b(whom|[Ww]hoever)\b/, instead: 'name the one who acts', where: 'comments' },
+  { pattern: /\bor whatever\b|\bbe it\b|\bis it no more\b/, instead: 'name the cases', where: 'comments' },
   { pattern: /\b[Nn]obody\b(?! the user|`)/, instead: 'say what is not done', where: 'comments' },
   {
-    pattern: /\bso (many|long|often)\b(?!.*\bthat\b)/,
+    pattern: /\b[Ss]o (many|long|often|few)\b(?!.*\bthat\b)/,
     instead: 'name the figure: "this time", "at most this many"',
     where: 'comments',
   },
 ];
+/** Docstrings of functions in these rooms begin with a verb, and their first sentence has at most this many characters. */
+const DOCUMENTED = /^(shared|workers\/engine|api\/(admin|auth|cli|git|hooks))\//;
+const MAX_SENTENCE_LENGTH = 100;
+const DOCSTRING = /^ *\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\n *export (?:async )?function/gm;
+
+/** Returns what is wrong with the docstring of a function, or null. */
+function docstringProblem(docstring: string): string | null {
+  const text = docstring.replace(/\s*\n \* ?/g, ' ').trim();
+  if (!/^[A-Z][a-z-]+s\b/.test(text)) return 'begin with a verb: "Returns …", "Stores …"';
+  const [sentence = ''] = text.replace(/ \(specification[^)]*\)/g, '').split(/(?<=[.!?])\s+(?=[A-Z`(])/);
+  return sentence.length <= MAX_SENTENCE_LENGTH
+    ? null
+    : `say it in ${MAX_SENTENCE_LENGTH} characters, and more in a second sentence`;
+}
+
 /** The user `nobody` of Unix. */
 const EXEMPT = ['shared/launcher/system-user.ts', 'workers/sandbox/sandbox.ts'];
 
@@ -36,15 +52,20 @@ const files = execFileSync('git', [
   .filter((path) => /\.tsx?$/.test(path) && !EXEMPT.includes(path));
 const problems: string[] = [];
 for (const path of files) {
-  readFileSync(path, 'utf8')
-    .split('\n')
-    .forEach((line, i) => {
-      const isComment = /(^|\s)\/\/|^\s*\/?\*/.test(line);
-      for (const { pattern, instead, where } of RULES) {
-        if ((where === 'code' || isComment) && pattern.test(line))
-          problems.push(`${path}:${i + 1}: ${line.trim()}\n    ${instead}`);
-      }
-    });
+  const text = readFileSync(path, 'utf8');
+  text.split('\n').forEach((line, i) => {
+    const isComment = /(^|\s)\/\/|^\s*\/?\*/.test(line);
+    for (const { pattern, instead, where } of RULES) {
+      if ((where === 'code' || isComment) && pattern.test(line))
+        problems.push(`${path}:${i + 1}: ${line.trim()}\n    ${instead}`);
+    }
+  });
+  if (!DOCUMENTED.test(path)) continue;
+  for (const { 1: docstring = '', index } of text.matchAll(DOCSTRING)) {
+    const problem = docstringProblem(docstring);
+    const line = text.slice(0, index).split('\n').length;
+    if (problem !== null) problems.push(`${path}:${line}: ${docstring.trim().slice(0, 120)}\n    ${problem}`);
+  }
 }
 if (problems.length > 0) {
   process.stderr.write(

@@ -230,7 +230,7 @@ describe('Hostile input', function () {
     await platform.client.expect('POST', `/services/${service.id}/hooks`, { provider: 'github' });
     const sealed: string[] = [];
     for (const { table, column, erased } of SEALED_COLUMNS) {
-      // Databases have these alone; `database/shared/secrets/rotate` deletes a service with a row in each table.
+      // Databases have these alone; `database/shared/secrets/rotate-secrets` deletes a service with a row in each table.
       if (erased === null || table === 'data_servers' || table === 'backups') continue;
       const rows = await db(table)
         .where({ [erased.service]: service.id })

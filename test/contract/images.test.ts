@@ -38,7 +38,10 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
         '/www',
       ],
     });
-    await ground.push('base:1', { files: { 'www/index.html': 'a base' }, config: serve });
+    await ground.push('base:1', {
+      files: { 'www/index.html': 'a base' },
+      config: [...serve, '--config.volume', '/data/files'],
+    });
     await ground.push('silent:1', {});
   });
   after(() => ground?.destroy());
@@ -64,12 +67,12 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
   it('start what startCommand says instead', async () => {
     const { client } = platform;
     const startCommand =
-      'id -u; pwd; echo "$GREETING"; mkdir /x && echo given >/x/index.html; exec httpd -f -p $PORT -h /x';
+      'id -u; pwd; echo "$GREETING"; ls /data; mkdir /x && echo given >/x/index.html; exec httpd -f -p $PORT -h /x';
     const service = await createService(client, { name: 'given', configuration: ofImage('base:1', { startCommand }) });
     const { id } = await deploy(client, service.id);
     expect(await bodyOf(service.url)).to.equal('given\n');
     const lines = (await readLogs(client, service.id, `&deploymentId=${id}`)).map(({ message }) => message);
-    expect(lines).to.include.members(['0', '/', 'from the image']);
+    expect(lines).to.include.members(['0', '/', 'from the image', 'files']);
   });
 
   it('that cannot be had or started are explained', async () => {
@@ -93,6 +96,11 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
         `FROM ${ground.registry.address}/base:1`,
         'COPY --from=made /www /www',
         'COPY *.txt /www/',
+        'SHELL ["/bin/busybox", "sh", "-uc"]',
+        'RUN echo "shell $-" >/www/shell.txt',
+        'COPY <<END /www/here.txt',
+        'a here-document',
+        'END',
         'USER web',
         'CMD ["-f", "-p", "8080", "-h", "/www"]',
       ].join('\n'),
@@ -114,6 +122,8 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect(await bodyOf(service.url)).to.equal('built\n');
     expect((await visit(service.url, platform.edgePort, '/a.txt')).body).to.equal('a file');
     expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
+    expect(await ground.bodyOf(service.url, '/here.txt')).to.equal('a here-document\n');
+    expect(await ground.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
   });
 
   it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { CsrfTokens } from '../../api/auth/csrf-token.js';
 import { localClient } from '../../api/http/client.js';
 import { insertSession } from '../../shared/identity/session-store.js';
-import { newToken } from '../../shared/secrets/token.js';
+import { newToken } from '../../shared/secrets/random-token.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { assertDocumented, DOCUMENT, type DocumentedOperation, OPERATIONS } from '../support/openapi.js';
 import { pretendLive } from '../support/records.js';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { findPostgres, type PostgresBinaries } from '../../shared/launcher/postgres-binaries.js';
 import { postgresUser, runAs, type SystemUser } from '../../shared/launcher/system-user.js';
-import { spawnTethered, type Tethered } from '../../shared/launcher/tethered.js';
+import { spawnTethered, type Tethered } from '../../shared/launcher/tethered-child.js';
 import { eventually, freePorts } from './processes.js';
 
 /** A PostgreSQL of the caller's own on a port, with the settings that data services have. */

@@ -76,21 +76,12 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
   return db.transaction((trx) =>
     insertDeployment(trx, {
       id: uuidv7(),
-      workspaceId: service.workspace_id,
-      serviceId: service.id,
+      workspace_id: service.workspace_id,
+      service_id: service.id,
       trigger: 'manual',
       actor: 'test',
       branch: 'main',
-      commitSha: '',
-      commitMessage: '',
-      clearCache: false,
-      sourceDeploymentId: null,
       configuration: service.configuration,
-      snapshotId: null,
-      variableNames: null,
-      sealedRepository: null,
-      imageId: null,
-      idempotency: null,
     }),
   );
 }

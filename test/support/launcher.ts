@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Credentials } from '../../shared/launcher/credentials.js';
-import { labelOf } from '../../shared/launcher/leftovers.js';
+import { labelOf } from '../../shared/launcher/leftover-processes.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 
 const LAUNCH = fileURLToPath(new URL('../../shared/launcher/launch.js', import.meta.url));

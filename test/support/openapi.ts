@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { expect } from 'chai';
 import { describeApi } from '../../api/http/openapi.js';
 import { ROUTES } from '../../api/resources/index.js';
-import { stringFormats } from '../../shared/core/formats.js';
+import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 
 /** The document that the application serves; every answer of every API test is held against it. */

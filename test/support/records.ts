@@ -14,7 +14,7 @@ import type { BuiltImage } from '../../shared/images/model.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getSnapshot } from '../../shared/variables/snapshot-store.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
-import { changeOf, type HeldDeployment } from '../../workers/deploy/changes.js';
+import { changeOf, type HeldDeployment } from '../../workers/deploy/deployment-changes.js';
 
 /** Records that tests need and that the API under test does not make: they stand for what workers have done. */
 

@@ -15,7 +15,6 @@ import type { JobHelpers } from '../engine/job-helpers.js';
 import type { Handler, Outcome, Work } from '../engine/perform.js';
 import { BackupError, ReleaseError } from '../failures/explained.js';
 import { Interrupted } from '../failures/interrupted.js';
-import { Masker } from '../masking/mask.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
 import { ArchiveWriter, isDiskFull } from './archive.js';
@@ -224,8 +223,5 @@ async function say(
   level: 'info' | 'error' = 'info',
 ): Promise<void> {
   const deploymentId = (await getService(deps.db, serviceId))?.live_deployment_id ?? null;
-  if (deploymentId === null) return;
-  const channel = deps.logs.open({ serviceId, deploymentId, masker: new Masker([]) });
-  await channel.write('system', message, level);
-  await channel.close();
+  if (deploymentId !== null) await deps.logs.say({ serviceId, deploymentId }, message, level);
 }

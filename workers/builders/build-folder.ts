@@ -7,8 +7,8 @@ import { planOf } from '../../shared/services/catalog.js';
 import { type DiscardDeps, discardTree, removeTree, touch } from '../core/folders.js';
 import { ownByImages, ownDirectory } from '../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from './builder.js';
-import { usedMb } from './folder-size.js';
-import { dependenciesFolder } from './kept-dependencies.js';
+import { dependenciesFolder } from './dependencies/kept-dependencies.js';
+import { usedMb } from './files/folder-size.js';
 
 /** The folder of one build: `app` holds the repository's files and becomes the image. */
 export interface BuildFolder {

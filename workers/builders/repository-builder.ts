@@ -13,7 +13,6 @@ import { BuildError, IMAGES_MISSING, ImageUnavailableError } from '../failures/e
 import { diskProblem } from '../sandbox/disk-guard.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
-import { BUILD_SANDBOX, firstSandbox, inSearchPath, storageMb } from './build-commands.js';
 import {
   type BuildFolder,
   buildsFolder,
@@ -23,22 +22,23 @@ import {
   openCache,
   removeDeadBuilds,
 } from './build-folder.js';
-import { asksForDockerfile } from './build-plan.js';
-import { runSteps } from './build-steps.js';
-import { TimeLimit } from './build-time-limit.js';
 import type { BuildContext, Builder, BuildRequest } from './builder.js';
-import { checkOut } from './checkout.js';
-import { explain } from './detection/explain.js';
-import type { LocalImageStore } from './folder-image-store.js';
-import { buildDockerfile } from './images/dockerfile-build.js';
-import { adoptImage, type ImageBuilderOptions } from './images/image-builder.js';
-import { dependenciesFolder, KeptDependencies } from './kept-dependencies.js';
+import { dependenciesFolder, KeptDependencies } from './dependencies/kept-dependencies.js';
+import { explain } from './detection/explain-detection.js';
+import { checkOut } from './files/check-out.js';
+import { below, projectOf } from './files/project-files.js';
 import { MARKS } from './languages/languages.js';
-import type { BuildPlan } from './plan-model.js';
-import { below, projectOf } from './project-files.js';
+import { buildDockerfile } from './oci-images/dockerfile-build.js';
+import { adoptImage, type ImageBuilderOptions } from './oci-images/image-builder.js';
+import { asksForDockerfile } from './plan/build-plan.js';
+import type { BuildPlan } from './plan/plan-model.js';
 import { readFiles } from './reader/read-files.js';
 import type { OPERATIONS } from './reader/reader-operations.js';
 import { warmReader } from './reader/reader-pool.js';
+import type { FolderImageStore } from './result/folder-image-store.js';
+import { BUILD_SANDBOX, firstSandbox, inSearchPath, storageMb } from './steps/build-commands.js';
+import { TimeLimit } from './steps/build-time-limit.js';
+import { runSteps } from './steps/run-steps.js';
 import { LOCK_FILES } from './toolchains/manager-version.js';
 import type { ToolchainStore } from './toolchains/toolchain-store.js';
 
@@ -47,7 +47,7 @@ export interface RepositoryBuilderOptions {
   log: Logger;
   sandbox: Sandbox;
   source: RepositorySource;
-  images: LocalImageStore;
+  images: FolderImageStore;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
   /** What images are pulled and built with; absent or null if this host cannot run them. */
   imageBuilds?: ImageBuilderOptions | null;

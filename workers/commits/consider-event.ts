@@ -16,7 +16,7 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import { isImageSource, isPushSource } from '../../shared/services/source.js';
 import { getService } from '../../shared/services/store.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
-import { createPathFilter } from '../builders/path-filter.js';
+import { createPathFilter } from '../builders/files/path-filter.js';
 import { SourceError } from '../failures/explained.js';
 import type { JobDeps } from '../worker-deps.js';
 

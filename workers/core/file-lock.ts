@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tryLockFile } from '../../shared/core/lock-file.js';
-import { identityOf, isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
+import { runningHolder, tryLockFile } from '../../shared/core/lock-file.js';
+import { identityOf, type ProcessIdentity } from '../../shared/core/process-identity.js';
 
 interface Holder extends ProcessIdentity {
   /** Makes the texts of two holders within one process differ. */
@@ -54,7 +54,7 @@ async function withFile<T>(path: string, signal: AbortSignal, work: () => Promis
   const holder: Holder = { ...(await identityOf(process.pid)), id };
   await writeFile(own, JSON.stringify(holder), { mode: 0o600 });
   try {
-    while (!(await tryLockFile(path, own, livingHolder)).taken) {
+    while (!(await tryLockFile(path, own, runningHolder)).taken) {
       await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
   } finally {
@@ -64,14 +64,5 @@ async function withFile<T>(path: string, signal: AbortSignal, work: () => Promis
     return await work();
   } finally {
     await rm(path, { force: true });
-  }
-}
-
-async function livingHolder(text: string): Promise<Holder | null> {
-  try {
-    const holder = JSON.parse(text) as Holder;
-    return (await isRunning(holder)) ? holder : null;
-  } catch {
-    return null;
   }
 }

@@ -4,7 +4,7 @@ import { concurrently } from './concurrently.js';
 
 export interface SweepEachOptions<T> {
   log: Pick<Logger, 'warn'>;
-  /** So many items are worked on at a time. */
+  /** Items that are worked on at a time. */
   atOnce: number;
   /** The line of the log about an item that has failed. The error's message follows it. */
   failure: string;

@@ -5,7 +5,6 @@ import { getDeployment } from '../../shared/deployments/store.js';
 import { databasePlanOf } from '../../shared/services/catalog.js';
 import { getService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
-import { Masker } from '../masking/mask.js';
 import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
@@ -39,14 +38,9 @@ async function watchServer(deps: JobDeps, row: DataServerRow): Promise<string[]>
   }
   // Recorded last: if the bound could not be set, the next measurement tries again. Only the worker that records the change logs it.
   if (!(await recordUsage(deps.db, row.id, used, state))) return [];
-  await say(deps, row.id, live.id, state);
+  const level = state === 'open' ? 'info' : 'error';
+  await deps.logs.say({ serviceId: row.id, deploymentId: live.id }, MESSAGES[state], level);
   return [`the storage of database ${row.id} is ${state} now (${used} bytes)`];
-}
-
-async function say({ logs }: JobDeps, serviceId: string, deploymentId: string, state: StorageState): Promise<void> {
-  const channel = logs.open({ serviceId, deploymentId, masker: new Masker([]) });
-  await channel.write('system', MESSAGES[state], state === 'open' ? 'info' : 'error');
-  await channel.close();
 }
 
 /** Returns the address of the platform's own user on the server; null if the server does not run. */

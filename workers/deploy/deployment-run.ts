@@ -3,9 +3,9 @@ import type { LogLevel } from '../../shared/logs/model.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import type { Work } from '../engine/perform.js';
 import type { LogChannel } from '../logs/log-sink.js';
-import type { DeployedService } from '../releases/parts-store.js';
+import type { DeployedService } from '../releases/deployment-parts.js';
 import type { JobDeps } from '../worker-deps.js';
-import type { HeldDeployment } from './changes.js';
+import type { HeldDeployment } from './deployment-changes.js';
 
 /** One worker's run of one deployment. Its steps share this. */
 export class DeploymentRun {

@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
-import { openRegistry } from '../../shared/images/registry-commands.js';
+import { openRegistry } from '../../shared/images/registries.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 
 /** An account at a registry, in the form of Docker's API (`authconfig`). */

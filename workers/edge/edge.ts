@@ -1,5 +1,5 @@
 import type { EdgeFigures } from '../../shared/routing/store.js';
-import type { RouteTable } from './table.js';
+import type { RouteTable } from './route-table.js';
 
 export type { EdgeFigures };
 

@@ -10,7 +10,7 @@ import { Lifecycle } from '../../shared/core/lifecycle.js';
 import { createLogger } from '../../shared/core/log.js';
 import { mapStackTraces } from '../../shared/core/stack-traces.js';
 import { removeEdge } from '../../shared/routing/store.js';
-import { createEdge } from './create.js';
+import { createEdge } from './create-edge.js';
 import { containUncaught } from './proxy/containment.js';
 import { RouteSync } from './route-sync.js';
 import { TrafficMeter } from './traffic-meter.js';

@@ -9,7 +9,7 @@ import {
   reportEdge,
 } from '../../shared/routing/store.js';
 import type { Edge } from './edge.js';
-import { type RouteTable, tableOf, updatedTable } from './table.js';
+import { type RouteTable, tableOf, updatedTable } from './route-table.js';
 
 const RELOAD_MS = 5_000;
 const REPORT_MS = 2_000;

@@ -2,19 +2,20 @@ import { errorMessage } from '../../shared/core/errors.js';
 import type { Transitions } from '../../shared/engine/kind.js';
 import type { Failure } from '../failures/failures.js';
 
-/** What is done with a record whose work did not come to its end. */
+/** What happens to a record whose work did not reach its end. */
 export type Action =
   /** Stop what the work started, complete its log, then end the record. */
   | { type: 'end'; state: 'failed' | 'cancelled'; cause: string }
-  /** Give the record back: another try, or another worker, goes on from this state. */
+  /** Release the record. The next try, or another worker, continues in this state. */
   | { type: 'handBack'; fault: unknown }
   | { type: 'handOver' }
   /** Another worker holds the record: change nothing. */
   | { type: 'leave' };
 
 /**
- * Decides what follows from a failure, for every kind of work. `state` is what may happen in the record's state; the queue does not try
- * a fault of the platform again after the last attempt. A state that can neither fail nor be cancelled goes on until its work succeeds.
+ * Decides what follows from a failure, for every kind of work. `state` is what may happen in the record's state; the queue does not
+ * try a fault of the platform again after the last attempt. A state that can neither fail nor be cancelled goes on until its work
+ * succeeds.
  */
 export function decide(state: Transitions, failure: Failure, { lastAttempt }: { lastAttempt: boolean }): Action {
   if (failure.type === 'interrupted') {

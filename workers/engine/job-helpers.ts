@@ -1,6 +1,6 @@
 import type { Logger } from '../../shared/core/log.js';
 
-/** What the worker pool gives a handler besides the payload. */
+/** What the worker pool passes to a handler besides the payload. */
 export interface JobHelpers {
   log: Logger;
   /** Aborts with `Interrupted('shutdown')` when this worker shuts down. */

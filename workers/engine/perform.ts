@@ -1,6 +1,6 @@
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import { makeDue } from '../../shared/engine/due.js';
+import { makeDue } from '../../shared/engine/due-records.js';
 import type { WorkKind } from '../../shared/engine/kind.js';
 import {
   type Change,
@@ -17,34 +17,36 @@ import type { JobDeps } from '../worker-deps.js';
 import { type Action, decide } from './decide.js';
 import type { JobHelpers } from './job-helpers.js';
 
-/** A record whose workspace has its turn already tries again after this time, in milliseconds. It keeps no slot meanwhile. */
+/**
+ * Pause before a record that waits for another one of its workspace is tried again, in milliseconds. It keeps no slot meanwhile.
+ */
 const TURN_MS = 2_000;
 
 /** A record that this worker holds. */
 export interface Work<Row extends WorkRow> {
-  /** As it is after its last event. */
+  /** The record after its last event. */
   record: Row;
   /** Aborts with `Interrupted`: cancelled, superseded or shutdown. */
   signal: AbortSignal;
   helpers: JobHelpers;
 }
 
-/** What the work has come to. */
+/** The result of one call of a handler. */
 export type Outcome =
-  /** An event of the kind's table of states, with the columns that change with it. */
+  /** An event of the kind's table of states, with the columns that change with it. `says` is shown on the dashboard. */
   | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
-  /** Not now, or not here: a further job becomes due. */
+  /** The work cannot be done now or here: a further job becomes due. */
   | { laterInMs: number; says: string };
 
 type End = Extract<Action, { type: 'end' }>;
 
-/** How a kind of work is done. A handler writes no status, no lease and no job. */
+/** How a kind of work is done. A handler writes no status, no lease and no job; the engine does. */
 export interface Handler<Row extends WorkRow> {
   kind: WorkKind;
   claim?: ClaimRules;
-  /** Does what is to be done in the record's state. It is called again after each event that keeps the lease. */
+  /** Does the work of the record's state. It is called again after each event that keeps the lease. */
   run(work: Work<Row>): Promise<Outcome>;
-  /** The cause of a failure as the record shows it. Default: as it is. */
+  /** Returns the cause of a failure as the record shows it. Default: unchanged. */
   describe?(record: Row, cause: string): string;
   /** Hides secrets of the record in an error. */
   mask?(text: string): string;
@@ -56,16 +58,16 @@ export interface Handler<Row extends WorkRow> {
   beforeEnd?(work: Work<Row>, end: End): Promise<void>;
   /** Called by the worker that recorded a failure or a cancellation. */
   afterEnd?(work: Work<Row>, end: End): Promise<void>;
-  /** Called in the transaction of each event but those of the lease. */
+  /** Called in the transaction of each event, except the events of the lease. */
   onEvent?(trx: Transaction, record: Row): Promise<void>;
-  /** True if the job fails with its record. */
+  /** True if the job fails together with its record. */
   failsJob?: boolean;
 }
 
 /**
- * Carries out one job of a record: claims it, holds the lease, runs the handler, decides, applies, releases. Returns the outcome in a
- * few words. Throws `JobFailed` for a recorded failure, `Interrupted('shutdown')` for a record that another worker should go on
- * with, and anything else for a fault of the platform, which leaves the record open: the queue tries the job again.
+ * Carries out one job: claims its record, runs the handler, decides and applies the outcome. Returns the outcome in a few words.
+ * Throws `JobFailed` for a recorded failure, `Interrupted('shutdown')` for a record that another worker should go on with, and
+ * anything else for a fault of the platform, which leaves the record open: the queue tries the job again.
  */
 export async function perform<Row extends WorkRow>(
   deps: JobDeps,
@@ -82,7 +84,7 @@ export async function perform<Row extends WorkRow>(
   try {
     for (;;) {
       work.signal.throwIfAborted();
-      // It may have been requested while no worker held the record.
+      // The cancellation may have been requested while no worker held the record.
       if (work.record.cancel_requested_at && 'cancelled' in state()) throw new Interrupted('cancelled');
       const result = await apply(deps, handler, work, await handler.run(work));
       if (result !== null) return result;
@@ -94,7 +96,7 @@ export async function perform<Row extends WorkRow>(
   }
 }
 
-/** Records what the work has come to. Null if the worker still holds the record. */
+/** Records the result of a handler. Returns null if the worker still holds the record. */
 async function apply<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
@@ -113,7 +115,7 @@ async function apply<Row extends WorkRow>(
   return moved.worker_id === null ? (outcome.says ?? moved.status) : null;
 }
 
-/** Why an event has changed nothing. */
+/** Returns why an event has changed nothing. */
 async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, event: string): Promise<Error> {
   const current = await openRecord(db, kind, id);
   if (current?.fence !== fence) return new Interrupted('superseded');
@@ -121,7 +123,7 @@ async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, e
   return new Error(`a record of ${kind.table} that is ${status} cannot be ${event} now`);
 }
 
-/** Applies an event that is not one of the lease. */
+/** Applies an event that is none of the lease's. */
 function move<Row extends WorkRow>(
   db: Db,
   { kind, onEvent }: Handler<Row>,
@@ -137,7 +139,7 @@ function move<Row extends WorkRow>(
   });
 }
 
-/** Does what was decided. */
+/** Carries out a decision. */
 async function follow<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
@@ -172,7 +174,7 @@ async function follow<Row extends WorkRow>(
   }
 }
 
-/** Operators see a fault of the platform; they need not know a customer's secrets. */
+/** Hides secrets of customers in a fault of the platform, which operators see. */
 function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unknown {
   if (mask === undefined) return fault;
   const error = new Error(mask(errorMessage(fault)));
@@ -180,7 +182,7 @@ function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unkno
   return error;
 }
 
-/** The record was not claimed: it has ended, or another one of its workspace is worked on. */
+/** Ends a job whose record was not claimed: it has ended, or another one of its workspace is worked on. */
 async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
   const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);
   if (open === null) return 'nothing to do';

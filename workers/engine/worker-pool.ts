@@ -15,9 +15,9 @@ import type { JobHelpers } from './job-helpers.js';
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
-/** An idle worker of a queue asks for jobs after this time, in seconds. It is woken for each new job, and when its connection was lost. */
+/** Seconds after which an idle worker asks for jobs. It is woken for each new job, and when its connection was lost. */
 const DRAINED_S = 10;
-/** Many workers may die while a job runs. The job's record decides when to give up, and not the queue. */
+/** Many workers may die while a job runs. The job's record decides when to give up, not the queue. */
 const MAX_STALLED = 50;
 
 export interface RunningJob {
@@ -143,13 +143,10 @@ export class WorkerPool {
   }
 }
 
-/** The lines of a job are written together after this time, in milliseconds: the dashboard need not be faster. */
+/** Lines of a job are collected for this time, in milliseconds, and written together. */
 const REPORT_MS = 300;
 
-/**
- * Writes lines to the job. Lines of the same moment share one entry. If the dashboard cannot be written, that is logged and
- * has no other effect.
- */
+/** Writes lines to the job on the dashboard. If that fails it is logged, and has no other effect. */
 class JobReports {
   readonly #job: Job;
   readonly #log: Logger;

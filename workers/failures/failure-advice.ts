@@ -3,7 +3,7 @@ import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { KNOWN_FAILURES } from './known-failures.js';
 
 const MAX_LINE_LENGTH = 400;
-/** So many lines at the beginning and at the end of an output are searched. */
+/** Lines at the beginning and at the end of an output that are searched. */
 export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
 

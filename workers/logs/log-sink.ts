@@ -1,9 +1,9 @@
 import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/client.js';
-import { makeDue } from '../../shared/engine/due.js';
+import { makeDue } from '../../shared/engine/due-records.js';
 import { LOG_BATCHES } from '../../shared/logs/kind.js';
 import type { LogLevel, LogLine, LogSource } from '../../shared/logs/model.js';
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';
-import type { Masker } from '../masking/mask.js';
+import { Masker } from '../masking/mask.js';
 import { type NewLogBatch, oldestBatch } from './batch-store.js';
 import { ingestLogs } from './ingest.js';
 import { batchesOf, storeBatches, storeLines } from './store-lines.js';
@@ -42,6 +42,17 @@ export class LogSink {
         await ingestLogs(this.#db, options.serviceId);
       },
     });
+  }
+
+  /** Writes one line of the platform to a deployment's log, and stores it. `masker` hides the service's secrets, if the line may have any. */
+  async say(
+    { masker = new Masker([]), ...owner }: Omit<ChannelOptions, 'masker'> & { masker?: Masker },
+    message: string,
+    level: LogLevel = 'info',
+  ): Promise<void> {
+    const channel = this.open({ ...owner, masker });
+    await channel.write('system', message, level);
+    await channel.close();
   }
 
   /**

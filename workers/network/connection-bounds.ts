@@ -9,7 +9,7 @@ export interface ConnectionBounds {
 
 const MIN_CONNECTIONS = 1024;
 const MAX_CONNECTIONS = 4096;
-/** So many sandboxes with their bound fill the table. */
+/** Sandboxes that fill the table if each reaches its bound. */
 const SHARES = 64;
 /** Without a time of its own a closed connection stays in the table for two minutes. */
 const PER_SECOND = { forgets: 500, keeps: 100 };

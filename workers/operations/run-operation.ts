@@ -4,7 +4,6 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import { type Outcome, perform } from '../engine/perform.js';
-import { Masker } from '../masking/mask.js';
 import type { JobDeps } from '../worker-deps.js';
 
 export interface OperationRun {
@@ -46,11 +45,6 @@ export function runOperation(
 async function explainInLog(deps: JobDeps, operation: OperationRow, message: string): Promise<void> {
   const service = await getService(deps.db, operation.service_id);
   if (!service?.live_deployment_id) return;
-  const channel = deps.logs.open({
-    serviceId: service.id,
-    deploymentId: service.live_deployment_id,
-    masker: new Masker([]),
-  });
-  await channel.write('system', `The operation failed at ${message}`, 'error');
-  await channel.close();
+  const log = { serviceId: service.id, deploymentId: service.live_deployment_id };
+  await deps.logs.say(log, `The operation failed at ${message}`, 'error');
 }

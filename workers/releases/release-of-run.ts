@@ -5,7 +5,7 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 /** A build may have put folders of the project first in the PATH of its commands. */
 const SEARCH_PATH = /^export PATH="[^"]{1,1000}"; /;
 
-/** The release as a run has it: with the command and the plan of the run, if it has any. */
+/** Returns the release as a run has it: with the command and the plan of the run, if it has any. */
 export function releaseOfRun(spec: ReleaseSpec, { command, plan }: Pick<RunRow, 'command' | 'plan'>): ReleaseSpec {
   const { configuration, image } = spec;
   const { manifest } = image;
@@ -26,7 +26,7 @@ function searchPathOf({ startCommand, releaseCommand = '' }: ImageManifest): str
   return (SEARCH_PATH.exec(startCommand) ?? SEARCH_PATH.exec(releaseCommand))?.[0] ?? '';
 }
 
-/** The command as its author wrote it. */
+/** Returns a command as its author wrote it. */
 export function withoutSearchPath(command: string): string {
   return command.replace(SEARCH_PATH, '');
 }

@@ -11,7 +11,7 @@ import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { ReleaseError } from '../failures/explained.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
-import { deploymentParts } from './parts-store.js';
+import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
 
 /** The address of a deployment's repository, with the secret in it. Throws `SealError`. */

@@ -50,7 +50,7 @@ async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision:
   return { event: 'retried', says: 'tried again', set, sql: retrySql(decision.delayMs) };
 }
 
-/** Why an attempt failed. Of a command that was given, its author also sees the last output and what to do. */
+/** Says why an attempt failed. Of a command that was given, also the last output and what to do. */
 async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: string): Promise<string> {
   const command = commandOf(spec);
   if (run.command === null) return `the command "${command}" ${detail}`;
@@ -94,9 +94,7 @@ function commandOf({ image }: ReleaseSpec): string {
   return shownCommand || startCommand || "the image's own command";
 }
 
-async function say(deps: JobDeps, run: RunRow, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {
+function say({ logs }: JobDeps, run: RunRow, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {
   const { serviceId, deploymentId } = spec;
-  const channel = deps.logs.open({ serviceId, deploymentId, runId: run.id, masker: maskerOf(spec) });
-  await channel.write('system', message, level);
-  await channel.close();
+  return logs.say({ serviceId, deploymentId, runId: run.id, masker: maskerOf(spec) }, message, level);
 }

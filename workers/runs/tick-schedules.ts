@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { errorMessage } from '../../shared/core/errors.js';
+import { latestTick, nextTick, type Schedule } from '../../shared/runs/cron-ticks.js';
 import {
   changedSchedules,
   dueSchedules,
@@ -7,7 +8,6 @@ import {
   planSchedule,
   stopSchedule,
 } from '../../shared/runs/schedule-store.js';
-import { latestTick, nextTick, type Schedule } from '../../shared/runs/ticks.js';
 import type { JobDeps } from '../worker-deps.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import { isBranchName } from '../../shared/core/formats.js';
 import type { ChildLimits } from '../../shared/core/limited-child.js';
 import type { Logger } from '../../shared/core/log.js';
+import { isBranchName } from '../../shared/core/string-formats.js';
 import { removeUnused } from '../core/folders.js';
 import { SourceError } from '../failures/explained.js';
 import { Git, gitNetwork } from './git-command.js';

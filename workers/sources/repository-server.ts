@@ -1,4 +1,4 @@
-import { isBranchName } from '../../shared/core/formats.js';
+import { isBranchName } from '../../shared/core/string-formats.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { SourceError } from '../failures/explained.js';
 import type { Git, GitResult } from './git-command.js';

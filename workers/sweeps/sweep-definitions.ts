@@ -34,126 +34,101 @@ import { usersInUse } from '../sandbox/users-in-use.js';
 import { scaleServices } from '../scaling/scale-services.js';
 import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
-import { expireBackups, removeBackupLeftovers, scheduleBackups } from './backups.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
 import { checkDomains } from './check-domains.js';
 import { reapPreviews } from './reap-previews.js';
 import { reviveReleases } from './revive-releases.js';
+import { expireBackups, removeBackupLeftovers, scheduleBackups } from './schedule-backups.js';
 import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
 
 /** Every sweep of a worker. */
 export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJobs'>): SweepDefinition[] {
+  const { dispatcher, db, data, config } = deps;
+  const ofPlatform = (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => ({
+    ...{ name, schedule, sweep },
+    scope: 'platform',
+  });
+  const ofHost = (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => ({
+    ...{ name, schedule, sweep },
+    scope: 'host',
+  });
   return [
-    {
-      name: 'dispatch',
-      schedule: '*/2 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await deps.dispatcher.dispatch();
-        return [];
-      },
-    },
-    {
-      name: 'schedules',
-      schedule: '* * * * * *',
-      scope: 'host',
-      sweep: async () => {
-        await tickSchedules(deps);
-        return [];
-      },
-    },
-    { name: 'jobs', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => deps.dispatcher.reconcile() },
-    {
-      name: 'notifications',
-      schedule: '*/2 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await sendDeploymentMails(deps);
-        return [];
-      },
-    },
-    { name: 'releases', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => stopStaleReleases(deps) },
-    { name: 'replicas', schedule: '*/15 * * * * *', scope: 'host', sweep: () => reviveReleases(deps) },
-    {
-      name: 'scaling',
-      schedule: `*/${deps.config.metricsSeconds} * * * * *`,
-      scope: 'platform',
-      sweep: async () => {
-        await collectMetrics(deps);
-        await scaleServices(deps);
-        return [];
-      },
-    },
-    {
-      name: 'metrics',
-      schedule: '50 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await keepMetrics(deps);
-        return [];
-      },
-    },
-    { name: 'storage', schedule: '*/20 * * * * *', scope: 'host', sweep: () => watchStorage(deps) },
-    { name: 'volumes', schedule: '25 * * * * *', scope: 'host', sweep: () => removeVolumes(deps) },
-    {
-      name: 'users',
-      // A number rests for hours, and every file is looked at.
-      schedule: '10 */10 * * * *',
-      scope: 'host',
-      sweep: async () => {
-        await recordUsersInUse(deps.db, deps.data.hostId, () => usersInUse(deps.config.dataDir));
-        return [];
-      },
-    },
-    { name: 'lost-users', schedule: '0 17 * * * *', scope: 'platform', sweep: () => findLostUsers(deps) },
-    { name: 'away', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => noteHostsAway(deps) },
-    { name: 'retention', schedule: '30 * * * * *', scope: 'platform', sweep: () => deleteExpired(deps) },
-    {
-      name: 'ended-jobs',
-      schedule: '40 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await engine.removeOldJobs();
-        return [];
-      },
-    },
-    { name: 'trash', schedule: '5 * * * * *', scope: 'host', sweep: () => retryRemovals(deps) },
-    {
-      name: 'webhooks',
-      schedule: '*/2 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await sendWebhooks(deps);
-        return [];
-      },
-    },
-    {
-      name: 'budget-webhooks',
-      schedule: '20 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await storeBudgetDeliveries(deps);
-        return [];
-      },
-    },
-    { name: 'polls', schedule: '*/5 * * * * *', scope: 'platform', sweep: () => pollRepositories(deps) },
-    { name: 'budgets', schedule: '15 * * * * *', scope: 'platform', sweep: () => sendBudgetAlerts(deps) },
-    {
-      name: 'backups',
-      schedule: '25 * * * * *',
-      scope: 'platform',
-      sweep: async () => {
-        await scheduleBackups(deps);
-        return expireBackups(deps);
-      },
-    },
-    { name: 'backup-removal', schedule: '55 * * * * *', scope: 'host', sweep: () => removeHiddenBackups(deps) },
-    { name: 'backup-leftovers', schedule: '35 */10 * * * *', scope: 'host', sweep: () => removeBackupLeftovers(deps) },
-    { name: 'domains', schedule: '*/20 * * * * *', scope: 'platform', sweep: () => checkDomains(deps) },
-    { name: 'previews', schedule: '*/10 * * * * *', scope: 'platform', sweep: () => keepPreviews(deps) },
-    { name: 'images', schedule: '45 */5 * * * *', scope: 'host', sweep: () => removeUnusedFiles(deps) },
+    ofPlatform(
+      'dispatch',
+      '*/2 * * * * *',
+      withoutRepairs(() => dispatcher.dispatch()),
+    ),
+    ofHost(
+      'schedules',
+      '* * * * * *',
+      withoutRepairs(() => tickSchedules(deps)),
+    ),
+    ofPlatform('jobs', '*/5 * * * * *', () => dispatcher.reconcile()),
+    ofPlatform(
+      'notifications',
+      '*/2 * * * * *',
+      withoutRepairs(() => sendDeploymentMails(deps)),
+    ),
+    ofPlatform('releases', '*/10 * * * * *', () => stopStaleReleases(deps)),
+    ofHost('replicas', '*/15 * * * * *', () => reviveReleases(deps)),
+    ofPlatform('scaling', `*/${config.metricsSeconds} * * * * *`, async () => {
+      await collectMetrics(deps);
+      await scaleServices(deps);
+      return [];
+    }),
+    ofPlatform(
+      'metrics',
+      '50 * * * * *',
+      withoutRepairs(() => keepMetrics(deps)),
+    ),
+    ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
+    ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
+    // A number rests for hours, and every file is looked at.
+    ofHost(
+      'users',
+      '10 */10 * * * *',
+      withoutRepairs(() => recordUsersInUse(db, data.hostId, () => usersInUse(config.dataDir))),
+    ),
+    ofPlatform('lost-users', '0 17 * * * *', () => findLostUsers(deps)),
+    ofPlatform('away', '*/10 * * * * *', () => noteHostsAway(deps)),
+    ofPlatform('retention', '30 * * * * *', () => deleteExpired(deps)),
+    ofPlatform(
+      'ended-jobs',
+      '40 * * * * *',
+      withoutRepairs(() => engine.removeOldJobs()),
+    ),
+    ofHost('trash', '5 * * * * *', () => retryRemovals(deps)),
+    ofPlatform(
+      'webhooks',
+      '*/2 * * * * *',
+      withoutRepairs(() => sendWebhooks(deps)),
+    ),
+    ofPlatform(
+      'budget-webhooks',
+      '20 * * * * *',
+      withoutRepairs(() => storeBudgetDeliveries(deps)),
+    ),
+    ofPlatform('polls', '*/5 * * * * *', () => pollRepositories(deps)),
+    ofPlatform('budgets', '15 * * * * *', () => sendBudgetAlerts(deps)),
+    ofPlatform('backups', '25 * * * * *', async () => {
+      await scheduleBackups(deps);
+      return expireBackups(deps);
+    }),
+    ofHost('backup-removal', '55 * * * * *', () => removeHiddenBackups(deps)),
+    ofHost('backup-leftovers', '35 */10 * * * *', () => removeBackupLeftovers(deps)),
+    ofPlatform('domains', '*/20 * * * * *', () => checkDomains(deps)),
+    ofPlatform('previews', '*/10 * * * * *', () => keepPreviews(deps)),
+    ofHost('images', '45 */5 * * * *', () => removeUnusedFiles(deps)),
   ];
+}
+
+/** Work that mends nothing, as a sweep. */
+function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
+  return async () => {
+    await work();
+    return [];
+  };
 }
 
 async function stopStaleReleases(deps: JobDeps): Promise<string[]> {

@@ -1,16 +1,16 @@
+import type { ApiClient } from '../api-client.js';
+import type { Backup, Operation, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { followDeployment } from '../follow.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, seconds, shortId, table } from '../text.js';
-import type { Backup, Operation, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { followDeployment } from '../follow-deployment.js';
+import { ago, oneLine, seconds, shortId, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { operationEnded } from './lifecycle.js';
 import type { WaitOptions } from './wait-options.js';
 
 const POLL_INTERVAL_MS = 1000;
 
-/** The databases of the workspace. Each is reached on the private network alone, with what it offers as variables. */
+/** Lists the databases of the workspace. They are reached only on the private network. */
 export async function list(cli: Cli): Promise<void> {
   const services = (await cli.services()).filter(isData);
   if (cli.json) return cli.terminal.json({ services });
@@ -41,7 +41,7 @@ export async function create(cli: Cli, kind: string, options: WaitOptions & { na
   await followDeployment(cli, { service, id }, options);
 }
 
-/** Gives a service the address of a database as a variable that refers to it, so that no password is copied. */
+/** Adds a variable to a service that refers to the address of a database. No password is copied. */
 export async function attach(cli: Cli, name: string, { as }: { as?: string }): Promise<void> {
   const database = await find(cli, name);
   const service = await cli.service();

@@ -1,9 +1,9 @@
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { followDeployment } from '../follow.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, shortId, shortSha } from '../text.js';
-import type { Deployment, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { followDeployment } from '../follow-deployment.js';
+import { ago, oneLine, shortId, shortSha } from '../terminal-text.js';
 import type { WaitOptions } from './wait-options.js';
 
 export interface DeployOptions extends WaitOptions {
@@ -55,7 +55,7 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
   throw new CliError(EXIT.conflict, `${service.name} has no earlier release that can be rolled back to`);
 }
 
-/** The deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
+/** Returns the deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is no end of an id of a deployment`);

@@ -1,7 +1,7 @@
+import { type ApiClient, ApiError } from '../api-client.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { type ApiClient, ApiError } from '../http.js';
-import { oneLine, table } from '../text.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { oneLine, table } from '../terminal-text.js';
 
 /** What the command line shows of a domain. */
 interface Domain {

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type EnvEntry, parseEnv } from '../../pages/console/ui/env-text.js';
+import type { Service, Variable } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT, missingAnswer } from '../exit.js';
-import { ago, count, table } from '../text.js';
-import type { Service, Variable } from '../types.js';
+import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
+import { ago, count, table } from '../terminal-text.js';
 
 /** Variables act on the next deployment. Their values come by stdin or prompt, and no command shows one. */
 const NEXT = 'It acts with the next deployment: rnv deploy';
@@ -80,8 +80,8 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
 }
 
 /**
- * Adds the names of the service's variables to a .env file, or makes the file. The values are empty, because the API never returns a
- * stored value. Lines that the file already has do not change.
+ * Adds the names of the service's variables to a .env file, or makes the file. The values are empty, because the API never returns
+ * a stored value. Lines that the file already has do not change.
  */
 export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();
@@ -122,7 +122,7 @@ function say(cli: Cli, line: string): void {
   cli.terminal.say(line);
 }
 
-/** The text of a file; `absent` if there is none and it is given. Throws 2. */
+/** Reads a file. Returns `absent`, if it is given, for a file that does not exist. Throws 2. */
 async function contentOf(path: string, absent?: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

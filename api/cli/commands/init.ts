@@ -1,15 +1,15 @@
 import { basename, resolve } from 'node:path';
+import type { Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { WorkTree } from '../git.js';
-import type { Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { WorkTree } from '../work-tree.js';
 
 export interface InitOptions {
   name?: string;
   kind: string;
 }
 
-/** Links a folder to a service: to the one that --service names, or to a new one that is deployed by push. */
+/** Links a folder to the service that --service names, or to a new one that is deployed by push. */
 export async function init(cli: Cli, dir: string | undefined, options: InitOptions): Promise<void> {
   const { terminal } = cli;
   await cli.client();
@@ -56,7 +56,7 @@ export async function assertFree(cli: Cli, name: string): Promise<void> {
   if (taken) throw nameTaken(taken);
 }
 
-/** Only a service that is deployed by push can be linked and then deployed with rnv up. */
+/** Explains that a name is taken. Only a service that is deployed by push can be linked and deployed with rnv up. */
 export function nameTaken({ name, configuration }: Pick<Service, 'name' | 'configuration'>): CliError {
   const instead =
     configuration.sourceType === 'push'

@@ -1,15 +1,15 @@
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Operation, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, seconds, shortId, shortSha, table } from '../text.js';
-import type { Deployment, Operation, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { ago, oneLine, seconds, shortId, shortSha, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 import type { WaitOptions } from './wait-options.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** The newest deployments with the ids that rollback, cancel and logs take. */
+/** Lists the newest deployments with the ids that rollback, cancel and logs take. */
 export async function deployments(cli: Cli, options: { lines: number }): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -50,7 +50,7 @@ const DONE: Readonly<Record<Action, string>> = {
   resume: 'runs again',
 };
 
-/** Restarts, suspends or resumes a service and waits for the end. Throws 20 if it failed, 22 after the timeout. */
+/** Carries out restart, suspend or resume, and waits for the end. Throws 20 if it failed, 22 after the timeout. */
 export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();

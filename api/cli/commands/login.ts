@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
+import { ApiError } from '../api-client.js';
+import type { Workspace } from '../api-types.js';
 import { type Cli, DEFAULT_URL, normalUrl, workspacesOf } from '../cli.js';
-import { CliError, EXIT, missingAnswer } from '../exit.js';
-import { ApiError } from '../http.js';
+import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
 import { Session } from '../session.js';
 import type { Login } from '../settings-file.js';
-import type { Workspace } from '../types.js';
 
 export interface LoginOptions {
   url?: string;

@@ -1,9 +1,9 @@
+import { ApiClient } from '../api-client.js';
+import type { ApiKey } from '../api-types.js';
 import { type Cli, normalUrl } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { ApiClient } from '../http.js';
+import { CliError, EXIT } from '../exit-codes.js';
 import type { Login } from '../settings-file.js';
-import { oneLine } from '../text.js';
-import type { ApiKey } from '../types.js';
+import { oneLine } from '../terminal-text.js';
 
 export interface LogoutOptions {
   url?: string;
@@ -11,8 +11,8 @@ export interface LogoutOptions {
 }
 
 /**
- * Revokes and forgets the key that is used now, or all of them. A key that was given to `rnv login --key` is forgotten only: others may
- * use it. Throws 3 if there is none.
+ * Revokes and forgets the key that is used now, or all of them. A key that was given to `rnv login --key` is forgotten only: others
+ * may use it. Throws 3 if there is none.
  */
 export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
   const { logins } = await cli.settings();
@@ -41,7 +41,7 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
   }
 }
 
-/** False if the key cannot be revoked now, for example without a network: signing out works all the same. */
+/** Returns false if the key cannot be revoked now, for example without a network. Signing out does not depend on it. */
 async function revoke(cli: Cli, login: Login): Promise<boolean> {
   try {
     const api = new ApiClient({ ...login, signal: cli.signal });
@@ -57,7 +57,7 @@ async function revoke(cli: Cli, login: Login): Promise<boolean> {
   }
 }
 
-/** Who is signed in, where, and in which workspace. Asks the API, so that it fails if the key is not valid any more. */
+/** Shows who is signed in, where, and in which workspace. Asks the API, so it fails if the key is no longer valid. */
 export async function whoami(cli: Cli): Promise<void> {
   const api = await cli.client();
   const { workspace } = await api.get<{ workspace: { id: string; name: string; role: string } }>('');

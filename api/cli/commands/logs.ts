@@ -1,7 +1,8 @@
+import type { ApiClient } from '../api-client.js';
+import type { LogBatch, LogLine, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import type { ApiClient } from '../http.js';
-import { printable } from '../text.js';
-import type { LogBatch, LogLine, Service } from '../types.js';
+import { LogCursor } from '../log-cursor.js';
+import { printable } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import { findDeployment } from './deploy.js';
 
@@ -19,7 +20,7 @@ const BATCH = 500;
 const HOUR_MS = 3_600_000;
 const POLL_INTERVAL_MS = 1000;
 
-/** Prints the newest lines of a service's log; with --follow also those that come, until it is interrupted. */
+/** Prints the newest lines of a service's log. With --follow it goes on until it is interrupted. */
 export async function logs(cli: Cli, options: LogsOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -75,15 +76,10 @@ async function newest(
 
 /** Reads on from the cursor, for ever. No line is lost or printed twice, however often the connection is lost. */
 async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
-  let cursor = from;
-  const lost = () => lineOf(new Date().toISOString(), 'system', `connection lost, reading on from ${cursor}`);
+  const log = new LogCursor(api, path, from);
+  const lost = () => lineOf(new Date().toISOString(), 'system', `connection lost, reading on from ${log.at}`);
   await waitUntil(cli, { intervalMs: POLL_INTERVAL_MS, lost }, async () => {
-    for (let more = true; more; ) {
-      const batch = await api.once<LogBatch>('GET', `${path}&after=${cursor}&limit=${BATCH}`);
-      for (const line of batch.items) print(cli, line);
-      cursor = batch.cursor;
-      more = batch.hasMore;
-    }
+    await log.read((line) => print(cli, line));
     return undefined;
   });
 }

@@ -1,9 +1,9 @@
+import type { ApiClient } from '../api-client.js';
+import type { Preview, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { followDeployment } from '../follow.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, table } from '../text.js';
-import type { Preview, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { followDeployment } from '../follow-deployment.js';
+import { ago, oneLine, table } from '../terminal-text.js';
 import type { WaitOptions } from './wait-options.js';
 
 export async function list(cli: Cli): Promise<void> {

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from '../api-client.js';
+import type { Run, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, printable, seconds, shortId, table } from '../text.js';
-import type { LogBatch, Run, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { LogCursor } from '../log-cursor.js';
+import { ago, oneLine, printable, seconds, shortId, table } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -38,7 +39,7 @@ export async function run(cli: Cli, words: readonly string[], options: RunOption
   }
   const path = `/services/${service.id}/runs`;
   const { run: begun } = await api.write<{ run: Run }>('POST', path, bodyOf(command, options));
-  const log = new RunLog(cli, api, `/services/${service.id}/logs?runId=${begun.id}`);
+  const log = new LogCursor(api, `/services/${service.id}/logs?runId=${begun.id}`, 0);
   terminal.say(`Running ${oneLine(service.name)}, run ${shortId(begun.id)}`);
   if (options.detach) return cli.json ? terminal.json({ run: begun }) : terminal.data(begun.id);
   const ended = await wait(cli, api, log, `${path}/${begun.id}`, options.timeout);
@@ -46,7 +47,7 @@ export async function run(cli: Cli, words: readonly string[], options: RunOption
   report(cli, service, ended);
 }
 
-/** The body of the request. One word is a command line for a shell; several are a program with its arguments. */
+/** Returns the body of the request. One word is a command line for a shell; several are a program with its arguments. */
 function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object {
   return {
     ...(command.length === 0 ? {} : { command: command.length === 1 ? command[0] : command }),
@@ -55,58 +56,35 @@ function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object
   };
 }
 
-/** What a run prints. */
-class RunLog {
-  readonly #cli: Cli;
-  readonly #api: ApiClient;
-  readonly #path: string;
-  #cursor = 0;
+/** Prints what a run has printed since, and returns how many lines came. Data goes to stdout; with --json it is progress. */
+function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
+  return log.read(({ message, source }) => {
+    if (source !== 'runtime') return;
+    if (json) terminal.say(printable(message));
+    else terminal.data(printable(message, { colours: terminal.colours }));
+  });
+}
 
-  constructor(cli: Cli, api: ApiClient, path: string) {
-    this.#cli = cli;
-    this.#api = api;
-    this.#path = path;
-  }
-
-  /** Prints what came since. Data goes to stdout; with --json it is progress. Returns how many lines these were. */
-  async print(): Promise<number> {
-    const { terminal, json } = this.#cli;
-    let printed = 0;
-    for (let more = true; more; ) {
-      const batch = await this.#api.once<LogBatch>('GET', `${this.#path}&after=${this.#cursor}`);
-      const own = batch.items.filter(({ source }) => source === 'runtime');
-      for (const { message } of own) {
-        if (json) terminal.say(printable(message));
-        else terminal.data(printable(message, { colours: terminal.colours }));
-      }
-      printed += own.length;
-      this.#cursor = batch.cursor;
-      more = batch.hasMore;
+/** Prints the rest after the end. Workers store lines a little late, so it reads on until nothing comes. Ignores failed requests. */
+async function printRest(cli: Cli, log: LogCursor): Promise<void> {
+  try {
+    for (let quiet = 0; quiet < QUIET_LOOKS; ) {
+      await delay(REST_MS, undefined, { signal: cli.signal });
+      quiet = (await printNew(cli, log)) === 0 ? quiet + 1 : 0;
     }
-    return printed;
-  }
-
-  /** The worker stores lines a little after they were printed: reads on until nothing comes. Nothing depends on it. */
-  async rest(): Promise<void> {
-    try {
-      for (let quiet = 0; quiet < QUIET_LOOKS; ) {
-        await delay(REST_MS, undefined, { signal: this.#cli.signal });
-        quiet = (await this.print()) === 0 ? quiet + 1 : 0;
-      }
-    } catch (error) {
-      if (!(error instanceof CliError)) throw error;
-    }
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
   }
 }
 
-async function wait(cli: Cli, api: ApiClient, log: RunLog, path: string, timeout: number): Promise<Run> {
+async function wait(cli: Cli, api: ApiClient, log: LogCursor, path: string, timeout: number): Promise<Run> {
   const late = () =>
     new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv runs`);
   return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { run } = await api.once<{ run: Run }>('GET', path);
-    await log.print();
+    await printNew(cli, log);
     if (run.finishedAt !== null) {
-      if (run.startedAt !== null) await log.rest();
+      if (run.startedAt !== null) await printRest(cli, log);
       return run;
     }
     const attempt = run.attempt > 1 ? `, attempt ${run.attempt}` : '';
@@ -130,7 +108,7 @@ function report(cli: Cli, service: Service, run: Run): void {
   throw new CliError(exit, `The run ${verb}${code}${why === '' ? '' : `: ${why}`}. ${all}`);
 }
 
-/** The newest runs of a service. */
+/** Lists the newest runs of a service. */
 export async function runs(cli: Cli): Promise<void> {
   const api = await cli.client();
   const { id } = await cli.service();

@@ -1,7 +1,7 @@
+import type { Metrics, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { count, oneLine, table } from '../text.js';
-import type { Metrics, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { count, oneLine, table } from '../terminal-text.js';
 
 export interface ScaleOptions {
   plan?: string;
@@ -9,7 +9,7 @@ export interface ScaleOptions {
   max?: number;
 }
 
-/** How a service runs now: its replicas, what they use, and how they are. */
+/** Shows how a service runs now: its replicas, what they use, and their health. */
 export async function ps(cli: Cli): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -35,7 +35,9 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Changes how many replicas a service has, or between how many it scales by itself, and its plan. Throws 2 if nothing is to change. */
+/**
+ * Changes how many replicas a service has, or between how many it scales by itself, and its plan. Throws 2 if nothing is to change.
+ */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Service, WorkspaceDeployment } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import type { ApiClient } from '../http.js';
-import { ago, oneLine, printable, shortSha, table } from '../text.js';
-import type { Deployment, Service, WorkspaceDeployment } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
 
-/** One line for each service: what it is, whether it serves, since when, and where. With --service, that one. */
+/** Prints one line for each service: what it is, whether it serves, since when, and where. With --service, only that one. */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
@@ -31,7 +31,7 @@ export async function status(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Every service with its id, archived ones too. */
+/** Lists every service with its id, archived ones too. */
 export async function services(cli: Cli): Promise<void> {
   const all = await cli.services();
   if (cli.json) return cli.terminal.json({ services: all });
@@ -46,7 +46,7 @@ export async function services(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Opens the service's address, or its page in the console, in a browser; without a terminal it prints the address. */
+/** Opens the service's address, or its page in the console. Without a terminal it prints the address. */
 export async function open(cli: Cli, options: { console?: boolean }): Promise<void> {
   const api = await cli.client();
   const service = options.console ? await cli.namedService(cli.cwd) : await cli.service();

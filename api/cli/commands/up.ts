@@ -1,12 +1,12 @@
 import { basename, resolve } from 'node:path';
+import type { ApiClient } from '../api-client.js';
+import type { Deployment, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
-import { CliError, EXIT } from '../exit.js';
-import { followDeployment } from '../follow.js';
-import { type Snapshot, WorkTree } from '../git.js';
-import type { ApiClient } from '../http.js';
-import { count, oneLine, shortSha } from '../text.js';
-import type { Deployment, Service } from '../types.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { followDeployment } from '../follow-deployment.js';
+import { count, oneLine, shortSha } from '../terminal-text.js';
 import { waitUntil } from '../wait-until.js';
+import { type Snapshot, WorkTree } from '../work-tree.js';
 import { assertFree, makeService } from './init.js';
 import type { WaitOptions } from './wait-options.js';
 
@@ -17,7 +17,7 @@ export interface UpOptions extends WaitOptions {
 const RECORDED_MS = 30_000;
 const POLL_INTERVAL_MS = 500;
 
-/** Deploys the files of a folder: pushes them to its service, which is made on first use, and follows the deployment. */
+/** Pushes the files of a folder to its service and follows the deployment. The service is made on first use. */
 export async function up(cli: Cli, dir: string | undefined, options: UpOptions): Promise<void> {
   const { terminal } = cli;
   const api = await cli.client();

@@ -4,8 +4,8 @@ import { fetchPage, type Page, type PageRequest } from '../../../shared/core/dat
 import { AppError } from '../../../shared/core/errors.js';
 import { type HookProvider, MAX_HOOKS } from '../../../shared/hooks/model.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
+import { newToken } from '../../../shared/secrets/random-token.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
-import { newToken } from '../../../shared/secrets/token.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 
 /** Rows as pg gives them to us. Column comments are in the migration. */

@@ -14,7 +14,7 @@ import {
 import type { Role } from '../../../shared/identity/policy.js';
 import type { UserRow } from '../../../shared/identity/rows.js';
 import { findMembership, findUserByEmail, insertUser, upsertMembership } from '../../../shared/identity/store.js';
-import { hashToken, newToken } from '../../../shared/secrets/token.js';
+import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
 /** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */

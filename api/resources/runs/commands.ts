@@ -66,18 +66,17 @@ export async function queueRun(
 /** Throws conflict. Commands that are given by hand and the command of a cron service do not count for each other. */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
-  const { own, given } = await countOpenRuns(trx, id);
-  const { maxConcurrency } = configuration;
-  const [open, most, limit] = isGiven
-    ? [given, MAX_GIVEN, 'a service may have at a time']
-    : [own, maxConcurrency, 'maxConcurrency allows'];
+  const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');
+  const [most, limit] = isGiven
+    ? [MAX_GIVEN, 'a service may have at a time']
+    : [configuration.maxConcurrency, 'maxConcurrency allows'];
   if (open < most) return;
   throw new AppError('conflict', `${open} run(s) have not ended, as many as ${limit}; cancel one or wait for its end`);
 }
 
 const NEEDS_NO_QUOTES = /^[\w@%+=:,./-]+$/;
 
-/** The command line of a program with its arguments, for `sh -c`. Throws invalid_request if it is too long. */
+/** Returns the command line of a program with its arguments, for `sh -c`. Throws invalid_request if it is too long. */
 function commandLine(command: string | readonly string[]): string {
   if (typeof command === 'string') return command;
   const line = command

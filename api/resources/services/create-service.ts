@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../../shared/core/database/client.js';
 import { AppError } from '../../../shared/core/errors.js';
-import { type DeploymentKey, queueDeployment } from '../../../shared/deployments/commands.js';
+import { queueDeployment } from '../../../shared/deployments/commands.js';
+import type { DeploymentKey } from '../../../shared/deployments/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import {
   configurationProblems,

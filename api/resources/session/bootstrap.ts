@@ -1,6 +1,6 @@
 import type { SessionWithUser } from '../../../shared/identity/session-store.js';
 import { workspacesOf } from '../../../shared/identity/store.js';
-import { newToken } from '../../../shared/secrets/token.js';
+import { newToken } from '../../../shared/secrets/random-token.js';
 import { sessionOf } from '../../auth/authenticate.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import type { ApiDeps } from '../../http/context.js';

@@ -8,7 +8,7 @@ import {
   signInWithLink,
 } from '../../../shared/identity/sign-in.js';
 import { hashPassword, verifyPassword } from '../../../shared/secrets/password.js';
-import { hashToken } from '../../../shared/secrets/token.js';
+import { hashToken } from '../../../shared/secrets/random-token.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
 import { clientOf } from '../../http/client.js';
 import { defineRoute, type SessionRequest } from '../../http/route.js';

@@ -2,7 +2,7 @@ import type { Db } from '../../../shared/core/database/client.js';
 import { invalidRequest } from '../../../shared/core/errors.js';
 import type { Mailer } from '../../../shared/core/mail.js';
 import { setVerification, useVerificationToken } from '../../../shared/identity/store.js';
-import { hashToken, newToken } from '../../../shared/secrets/token.js';
+import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 
 /**
  * Mails the user a link that proves the address for a day: the page with a token in the fragment, which no server logs. False

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { errorMessage } from '../errors.js';
 import type { Logger } from '../log.js';
 
-/** The platform's database, or a transaction of it: every repository takes either. */
+/** The platform's database, or a transaction of it: stores take either. */
 export type Db = Knex;
 
 export type Transaction = Knex.Transaction;
@@ -13,7 +13,7 @@ export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
 
-/** The usual `idleInTransactionMs`: the locks of a process that hangs are released so that others go on. */
+/** Default of `idleInTransactionMs`. It releases the locks of a process that hangs. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
@@ -28,7 +28,7 @@ export interface DatabaseOptions {
   url: string;
   /** Shown in pg_stat_activity. */
   name: string;
-  /** Most connections this process opens. */
+  /** Connections that this process opens at most. */
   poolSize?: number;
   /** A statement that runs for longer is cancelled, in milliseconds; 0 for never. */
   statementTimeoutMs?: number;
@@ -71,8 +71,8 @@ export function createDatabase({
 }
 
 /**
- * Rows of a raw statement, typed by the caller who wrote it. A cast beside a named binding is written
- * `cast(:name as type)`: knex reads `:name:` as an identifier.
+ * Rows of a raw statement, typed by the caller who wrote it. A cast beside a named binding is written `cast(:name as type)`: knex
+ * reads `:name:` as an identifier.
  */
 export async function rowsOf<T>(
   db: Db,
@@ -88,7 +88,7 @@ const MAX_REASON_LENGTH = 200;
 /** Classes of SQLSTATE that a statement's own data causes: values, constraints, limits of size. */
 const REFUSALS = ['21', '22', '23', '54'];
 
-/** True if the database refused a statement for its data, so that the same statement would be refused again. */
+/** Returns true if the database refused a statement for its data: the same statement would fail again. */
 export function isRefusal(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string' || code.length !== 5) return false;
@@ -96,7 +96,7 @@ export function isRefusal(error: unknown): boolean {
   return REFUSALS.includes(code.slice(0, 2)) || code === 'XX000';
 }
 
-/** Why the database refused a statement, in its own words and without the statement, which knex puts before them. */
+/** Returns why the database refused a statement, without the statement that knex puts first. */
 export function refusalReason(error: unknown): string {
   const message = errorMessage(error);
   return message
@@ -107,30 +107,41 @@ export function refusalReason(error: unknown): string {
 
 const QUERY_CANCELED = '57014';
 
-/** True if a statement was cancelled because it ran for too long. */
+/** Returns true if a statement was cancelled because it ran for too long. */
 export function isTimeout(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === QUERY_CANCELED;
 }
 
-/** Takes an advisory lock until the transaction ends; other transactions wait for it if they take the same name. */
+/** Takes an advisory lock until the transaction ends. Transactions with the same name wait. */
 export async function lockUntilCommit(trx: Transaction, name: string): Promise<void> {
   await trx.raw('select pg_advisory_xact_lock(hashtextextended(?, 0))', [name]);
 }
 
-/** The id of this installation. It marks what the installation creates in systems that it shares with others. */
+/** Returns the id of this installation. It marks what the installation creates in systems that it shares with others. */
 export async function installationId(db: Db): Promise<string> {
   const [row] = await rowsOf<{ id: string }>(db, 'select id from installation', []);
   if (!row) throw new Error('the table "installation" has lost its row');
   return row.id;
 }
 
-/** The first row of a raw statement, or null. */
-export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2]): Promise<T | null> {
+/** Returns the first row of a raw statement, or null. */
+export async function oneRow<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T | null> {
   const [row] = await rowsOf<T>(db, sql, bindings);
   return row ?? null;
 }
 
-/** The row of a statement that always returns one. Throws an error if it returned none. */
+/** Returns how many rows a raw statement returned or changed. */
+export async function rowCountOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
+  const result: { rowCount: number } = await db.raw(sql, bindings as Knex.RawBinding[]);
+  return result.rowCount;
+}
+
+/** Returns the number that a statement selects as `count`; 0 if it returns no row. */
+export async function countOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
+  return (await oneRow<{ count: number }>(db, sql, bindings))?.count ?? 0;
+}
+
+/** Returns the row of a statement that always returns one. Throws an error if it returned none. */
 export function returnedRow<T>(row: T | null): T {
   if (row === null) throw new Error('the statement returned no row');
   return row;

@@ -34,8 +34,8 @@ const OPTIONS: Knex.MigratorConfig = {
 };
 
 /**
- * Migrates the database to this version. Two processes may do so at once, and a second run changes nothing: an advisory lock, which a crash
- * cannot leave behind, stands before knex's own lock. Returns the names it applied.
+ * Migrates the database to this version. Two processes may do so at once, and a second run changes nothing: an advisory lock, which
+ * a crash cannot leave behind, stands before knex's own lock. Returns the names it applied.
  */
 export async function migrate(db: Db, url: string): Promise<string[]> {
   const guard = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });

@@ -21,8 +21,8 @@ export interface Page<T> {
 export const COMPLETE: PageRequest = { limit: Number.POSITIVE_INFINITY, after: null };
 
 /**
- * Runs a query as one page: creation time descending, then id descending. `table` is the table or alias that owns
- * `created_at` and `id`. Times are kept to the millisecond, so that a `Date` names them exactly.
+ * Runs a query as one page: creation time descending, then id descending. `table` is the table or alias that owns `created_at` and
+ * `id`. Times are kept to the millisecond, so that a `Date` names them exactly.
  */
 export async function fetchPage<T extends object>(
   query: Knex.QueryBuilder<T>,

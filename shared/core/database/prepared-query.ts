@@ -7,7 +7,7 @@ interface Shape {
   empty: Readonly<Record<string, null>>;
 }
 
-/** What is known of the statements of one connection. */
+/** What this process knows of the statements of one connection. */
 interface Described {
   shapes: Map<string, Shape>;
   /** The connection without Describe. */
@@ -32,7 +32,7 @@ function describedOf(connection: pg.Connection): Described {
  * if it would), so here it is asked for once.
  */
 class PreparedQuery<Row> extends pg.Query {
-  /** pg looks at it to know which statements a connection has parsed. */
+  /** pg reads it to know which statements a connection has parsed. */
   readonly name: string;
   readonly #client: pg.Client;
   readonly #end: (error: unknown, rows: Row[]) => void;
@@ -97,7 +97,7 @@ class PreparedQuery<Row> extends pg.Query {
   }
 }
 
-/** The rows of one run of a named statement. */
+/** Returns the rows of one run of a named statement. */
 export function runPrepared<Row>(
   client: pg.Client,
   statement: { name: string; text: string },

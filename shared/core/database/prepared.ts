@@ -16,15 +16,18 @@ export interface Prepared<Row> {
 }
 
 /**
- * Declares a statement with `$1` to `$n` for its values. It must name its columns: with `*`, connections of a process
- * that runs on would fail after a migration that adds a column.
+ * Declares a statement with `$1` to `$n` for its values. It must name its columns: with `*`, connections of a process that runs on
+ * would fail after a migration that adds a column.
  */
 export function prepare<Row>(text: string): Prepared<Row> {
   if (/[\s.]\*\s*(,|\bfrom\b|$)/i.test(text)) throw new Error(`a prepared statement names its columns: ${text}`);
   return { name: `ranvier_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`, text };
 }
 
-/** The rows of a prepared statement, on a connection of the pool or on that of the transaction. */
+/** Gives a column its type, in an object that declares the columns of a row. The value is never used. */
+export const column = <Type>() => undefined as Type;
+
+/** Returns the rows of a prepared statement, on a connection of the pool or on that of the transaction. */
 export async function rowsOfPrepared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -37,8 +40,8 @@ const BEGIN = prepare<never>('begin');
 const COMMIT = prepare<never>('commit');
 
 /**
- * The rows of several prepared statements without values, in a transaction of their own unless `db` is one. They are sent at once, so
- * that they cost one round trip.
+ * Returns the rows of several prepared statements without values, in one transaction. They are sent at once, so they cost one round
+ * trip.
  */
 export async function rowsOfBatch<Rows extends readonly unknown[]>(
   db: Db,
@@ -52,7 +55,7 @@ export async function rowsOfBatch<Rows extends readonly unknown[]>(
   return (db.isTransaction ? rows : rows.slice(1, -1)) as { [Index in keyof Rows]: Rows[Index][] };
 }
 
-/** The first row of a prepared statement, or null. */
+/** Returns the first row of a prepared statement, or null. */
 export async function rowOfPrepared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -65,8 +68,8 @@ export async function rowOfPrepared<Row>(
 const named = new Map<string, { statement: Prepared<unknown>; names: string[] }>();
 
 /**
- * The rows of a statement with `:name` for its values, which each connection parses once for each text. The texts are made of code
- * and never of input, so there are few.
+ * Returns the rows of a statement with `:name` for its values, prepared once for each text. Texts are made of code and never of
+ * input, so there are few.
  */
 export async function rowsOfNamed<Row>(
   db: Db,
@@ -92,12 +95,12 @@ function numbered(text: string, values: Readonly<Record<string, unknown>>) {
   return { statement: prepare<unknown>(sql), names };
 }
 
-/** Connections that reads of many requests share, of each pool. */
+/** The shared connections of each pool. */
 const shared = new WeakMap<object, SharedConnections>();
 
 /**
- * Runs a short read that waits for no lock, outside of a transaction: it is sent on a connection that reads of
- * other requests use at the same time.
+ * Runs a short read on a connection that reads of other requests use at the same time. It must wait for no lock, and be outside of
+ * a transaction.
  */
 export async function rowOfShared<Row>(
   db: Db,
@@ -115,7 +118,7 @@ async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, value
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
-    // The stack of the caller: the one that leads to the socket tells nothing.
+    // The stack that leads to the socket says nothing, so it is replaced by the caller's.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }

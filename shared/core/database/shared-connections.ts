@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** So many connections are shared at once. One backend of PostgreSQL uses one processor. */
+/** Connections that are shared at once. One backend of PostgreSQL uses one processor. */
 const LANES = 2;
 
 interface Lane {

@@ -1,4 +1,16 @@
-import { flag, IP_ADDRESS, integer, list, lowerCase, optional, port, secret, setting, urlOf } from './setting.js';
+import {
+  flag,
+  IP_ADDRESS,
+  integer,
+  list,
+  lowerCase,
+  optional,
+  port,
+  secret,
+  setting,
+  settingsOf,
+  urlOf,
+} from './setting.js';
 
 const HOST_NAMES = {
   valid: (name: string) => /^[a-z0-9._-]+$/.test(name),
@@ -9,18 +21,18 @@ const TOKEN = {
   problem: 'must have at least 16 visible ASCII characters',
 };
 
+const api = settingsOf('api');
+
 /** Settings of the HTTP API and of the people who use it. */
 export const API_SETTINGS = {
   PORT: setting(port(3000), ['start', 'api'], 'The port of the API.'),
-  API_ADDRESS: setting(
+  API_ADDRESS: api(
     optional(IP_ADDRESS),
-    ['api'],
     'The IP address that the API listens on. Set `127.0.0.1` if a proxy on the same host is in front.',
     'all addresses',
   ),
-  API_HOSTS: setting(
+  API_HOSTS: api(
     lowerCase(list('', HOST_NAMES)),
-    ['api'],
     'Further host names under which the API answers browsers, separated by commas, without ports.',
   ),
   PUBLIC_URL: setting(
@@ -29,48 +41,40 @@ export const API_SETTINGS = {
     'The address at which people, and workers with another `DATA_DIR`, reach the API. Links in e-mails lead there. With `https://`, session cookies are those of TLS.',
     '`http://localhost:<PORT>`',
   ),
-  INTERNAL_URL: setting(
+  INTERNAL_URL: api(
     optional(urlOf('https?', 'must be an address such as http://10.0.0.5:3000')),
-    ['api'],
     'The address at which the other API hosts reach this one. They forward `/git/` to the host that has the repository.',
     "`http://<this host's first address>:<PORT>`",
   ),
-  TRUST_PROXY: setting(
+  TRUST_PROXY: api(
     flag(false),
-    ['api'],
     'If `true`, exactly one proxy is in front of the API; it says who calls (`X-Forwarded-For`) and whether over TLS (`X-Forwarded-Proto`).',
   ),
-  RATE_LIMIT_READS_PER_MINUTE: setting(
+  RATE_LIMIT_READS_PER_MINUTE: api(
     integer(600, 1, 1_000_000),
-    ['api'],
     "Reads per minute of one credential. Requests without a credential count for the client's address (IPv6: its /64).",
   ),
-  RATE_LIMIT_WRITES_PER_MINUTE: setting(integer(120, 1, 1_000_000), ['api'], 'The same for writes.'),
-  PUSH_MAX_MB: setting(
+  RATE_LIMIT_WRITES_PER_MINUTE: api(integer(120, 1, 1_000_000), 'The same for writes.'),
+  PUSH_MAX_MB: api(
     integer(512, 1, 65_536),
-    ['api'],
     'The most that one `git push` may send, in MiB. A pushed repository may have four times as much.',
   ),
-  DASHBOARD_USER: setting(
+  DASHBOARD_USER: api(
     optional(),
-    ['api'],
     'The user name of `/admin/queues`. The dashboard is off without it. Set it together with `DASHBOARD_PASSWORD`.',
     "the owner's with `npm start`, else none",
   ),
-  DASHBOARD_PASSWORD: setting(
+  DASHBOARD_PASSWORD: api(
     secret(optional()),
-    ['api'],
     'The password of `/admin/queues`.',
     "the owner's with `npm start`, else none",
   ),
-  METRICS_TOKEN: setting(
+  METRICS_TOKEN: api(
     secret(optional(TOKEN)),
-    ['api'],
     'The bearer token that Prometheus sends for `/metrics`, 16 characters or more.',
   ),
-  METRICS_SERVICES: setting(
+  METRICS_SERVICES: api(
     integer(100, 0, 1000),
-    ['api'],
     'Services that `/metrics` names one by one: those with the most requests in the last minute. All others are one sum.',
   ),
   SMTP_URL: setting(

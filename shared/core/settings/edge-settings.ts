@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { choice, integer, list, lowerCase, optional, port, setting, text, urlOf } from './setting.js';
+import { choice, integer, list, lowerCase, optional, port, setting, settingsOf, text, urlOf } from './setting.js';
 
 const ADMIN_ADDRESS = {
   valid: (given: string) => /^(http:\/\/|unix:\/\/\/)./.test(given) && URL.canParse(given),
@@ -14,6 +14,8 @@ const NAME_SERVER = {
   valid: (given: string) => isIP(given) !== 0 || /^(\d+(\.\d+){3}|\[[0-9a-f:]+\]):\d{1,5}$/i.test(given),
   problem: 'must be a comma list such as 192.0.2.53,127.0.0.1:5353,[2001:db8::53]:5353',
 };
+
+const edge = settingsOf('edge');
 
 /** Settings of the edge, which visitors of hosted services reach. */
 export const EDGE_SETTINGS = {
@@ -39,29 +41,18 @@ export const EDGE_SETTINGS = {
     ['start', 'edge'],
     '`caddy` serves visitors through a Caddy that you run, see [operations](operations.md#caddy-as-the-edge).',
   ),
-  EDGE_CONNECTIONS: setting(
-    integer(8192, 1, 1_000_000),
-    ['edge'],
-    'Connections of all clients that one edge holds at a time.',
-  ),
-  EDGE_CONNECTIONS_PER_CLIENT: setting(
+  EDGE_CONNECTIONS: edge(integer(8192, 1, 1_000_000), 'Connections of all clients that one edge holds at a time.'),
+  EDGE_CONNECTIONS_PER_CLIENT: edge(
     integer(512, 1, 1_000_000),
-    ['edge'],
     'Connections of one client: an IPv4 address or an IPv6 /64.',
   ),
-  EDGE_SLOW_CONNECTIONS: setting(
+  EDGE_SLOW_CONNECTIONS: edge(
     integer(512, 1, 1_000_000),
-    ['edge'],
     'Connections whose client has not read for a second what the edge holds for it.',
   ),
-  EDGE_STALL_SECONDS: setting(
-    integer(60, 1, 3600),
-    ['edge'],
-    'Seconds without progress after which such a connection is closed.',
-  ),
-  EDGE_SOCKET_DIR: setting(
+  EDGE_STALL_SECONDS: edge(integer(60, 1, 3600), 'Seconds without progress after which such a connection is closed.'),
+  EDGE_SOCKET_DIR: edge(
     optional(),
-    ['edge'],
     'For `EDGE=caddy`: the folder of the Unix sockets over which Caddy reaches the edge process. At most 83 bytes long.',
     '`DATA_DIR/edge`',
   ),
@@ -76,20 +67,14 @@ export const EDGE_SETTINGS = {
     '`acme` or `internal`, with `EDGE=caddy`: services answer over HTTPS, and `EDGE_PORT` redirects there.',
   ),
   EDGE_TLS_PORT: setting(port(443), ['start', 'api', 'worker', 'edge'], 'The port of HTTPS.'),
-  ACME_EMAIL: setting(
-    optional(),
-    ['edge'],
-    'For `EDGE_TLS=acme`: the address to which the certificate authority writes.',
-  ),
-  ACME_CA: setting(
+  ACME_EMAIL: edge(optional(), 'For `EDGE_TLS=acme`: the address to which the certificate authority writes.'),
+  ACME_CA: edge(
     optional(urlOf('https', 'must be the https:// address of the directory of an ACME authority')),
-    ['edge'],
     "For `EDGE_TLS=acme`: the address of the authority's directory.",
     "Let's Encrypt",
   ),
-  ACME_CA_ROOT: setting(
+  ACME_CA_ROOT: edge(
     optional(),
-    ['edge'],
     'For `EDGE_TLS=acme` with an authority of your own: the file of the certificate that Caddy trusts the authority by. Caddy must be able to read it.',
   ),
   CADDY_ADMIN_URL: setting(

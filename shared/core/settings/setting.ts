@@ -37,6 +37,12 @@ export function setting<T>(
   return { kind, processes: processes === 'all' ? PROCESSES : processes, meaning, shownDefault };
 }
 
+/** Returns a function that declares settings of these programs. */
+export function settingsOf(...processes: Process[]) {
+  return <T>(kind: Kind<T>, meaning: string, shownDefault?: string): Setting<T> =>
+    setting(kind, processes, meaning, shownDefault);
+}
+
 /** A rule for a text, and the problem to report if the text breaks it. */
 export interface Rule {
   valid: (text: string) => boolean;
@@ -49,7 +55,7 @@ export const IP_ADDRESS: Rule = {
   problem: 'must be an IP address such as 127.0.0.1',
 };
 
-/** An address of one of these schemes, e.g. `https?`. */
+/** Returns an address of one of these schemes, e.g. `https?`. */
 export function urlOf(schemes: string, problem: string): Rule {
   const begin = new RegExp(`^(${schemes})://`);
   return { valid: (text) => begin.test(text) && URL.canParse(text), problem };
@@ -60,12 +66,12 @@ function parseText(text: string, report: Report, rule?: Rule): string {
   return text;
 }
 
-/** The text itself. */
+/** Returns the text itself. */
 export function text(fallback: string, rule?: Rule): Kind<string> {
   return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
 }
 
-/** Null if the variable is absent. */
+/** Accepts an absent variable as null. */
 export function optional(rule?: Rule): Kind<string | null> {
   return {
     fallback: '',
@@ -74,7 +80,7 @@ export function optional(rule?: Rule): Kind<string | null> {
   };
 }
 
-/** A variable that must be set. `hint` tells an operator what to set it to. */
+/** Requires the variable. `hint` tells an operator what to set it to. */
 export function required(hint: string, rule?: Rule): Kind<string> {
   const parse = (given: string, report: Report) => {
     if (given !== '') return parseText(given, report, rule);
@@ -95,13 +101,13 @@ export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
   return { ...kind, secret: true, parse };
 }
 
-/** A list whose items print as [REDACTED]. */
+/** Returns a list whose items print as [REDACTED]. */
 export function secrets(kind: Kind<string[]>): Kind<Sensitive[]> {
   const parse = (given: string, report: Report) => kind.parse(given, report).map((value) => new Sensitive(value));
   return { ...kind, secret: true, parse };
 }
 
-/** A whole number from `min` to `max`. */
+/** Returns a whole number from `min` to `max`. */
 export function integer(fallback: number, min: number, max: number): Kind<number> {
   const parse = (given: string, report: Report) => {
     const value = Number(given);
@@ -113,7 +119,7 @@ export function integer(fallback: number, min: number, max: number): Kind<number
   return { fallback: String(fallback), secret: false, parse };
 }
 
-/** A TCP port. */
+/** Returns a TCP port. */
 export function port(fallback: number): Kind<number> {
   return integer(fallback, 1, 65_535);
 }
@@ -129,7 +135,7 @@ export function flag(fallback: boolean): Kind<boolean> {
   return { fallback: String(fallback), secret: false, parse };
 }
 
-/** One of these values. */
+/** Accepts one of these values. */
 export function choice<const T extends string>(values: readonly T[], fallback: NoInfer<T>): Kind<T> {
   const parse = (given: string, report: Report) => {
     const found = values.find((value) => value === given);
@@ -139,7 +145,7 @@ export function choice<const T extends string>(values: readonly T[], fallback: N
   return { fallback, secret: false, parse };
 }
 
-/** A comma list, of which empty items are left out. The rule is that of one item. */
+/** Accepts a comma list, without empty items. The rule is for one item. */
 export function list(fallback: string, rule?: Rule): Kind<string[]> {
   const parse = (given: string, report: Report) => {
     const items = given.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));

@@ -2,7 +2,10 @@ import { pathToFileURL } from 'node:url';
 import { SETTINGS } from './all-settings.js';
 import { PROCESSES, type Setting } from './setting.js';
 
-/** The Markdown table of docs/settings.md, between its markers. `node dist/shared/core/settings/settings-table.js` prints it. */
+/**
+ * Returns the Markdown table of docs/settings.md, between its markers. `node dist/shared/core/settings/settings-table.js` prints
+ * it.
+ */
 export function settingsTable(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) =>
     [

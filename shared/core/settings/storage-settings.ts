@@ -1,7 +1,9 @@
-import { choice, list, optional, required, secret, secrets, setting, text, urlOf } from './setting.js';
+import { choice, list, optional, required, secret, secrets, setting, settingsOf, text, urlOf } from './setting.js';
 
 const KEY_BYTES = 32;
 const isKey = (given: string) => Buffer.from(given, 'base64').length === KEY_BYTES;
+
+const worker = settingsOf('worker');
 
 /** Settings of what the platform keeps: folders, databases, keys, logs. */
 export const STORAGE_SETTINGS = {
@@ -39,29 +41,25 @@ export const STORAGE_SETTINGS = {
     ['start', 'api', 'worker', 'admin'],
     'Further keys, separated by commas, that open what they sealed while [keys are rotated](operations.md#keys).',
   ),
-  BACKUP_STORE: setting(
+  BACKUP_STORE: worker(
     choice(['folder', 's3'], 'folder'),
-    ['worker'],
     'Where backups of data services are kept: `folder` is `DATA_DIR/backups` of the host that runs the service, `s3` is S3-compatible storage, see [operations](operations.md#backups).',
   ),
-  BACKUP_S3_BUCKET: setting(optional(), ['worker'], 'For `BACKUP_STORE=s3`: the bucket, which exists.'),
-  BACKUP_S3_ENDPOINT: setting(
+  BACKUP_S3_BUCKET: worker(optional(), 'For `BACKUP_STORE=s3`: the bucket, which exists.'),
+  BACKUP_S3_ENDPOINT: worker(
     optional(urlOf('https?', 'must be an address such as https://s3.example.com')),
-    ['worker'],
     "For `BACKUP_STORE=s3`: the address of the storage, if it is not Amazon's. Buckets are in its path.",
     "Amazon's",
   ),
-  BACKUP_S3_REGION: setting(text('us-east-1'), ['worker'], 'For `BACKUP_STORE=s3`: the region.'),
-  BACKUP_S3_ACCESS_KEY_ID: setting(
+  BACKUP_S3_REGION: worker(text('us-east-1'), 'For `BACKUP_STORE=s3`: the region.'),
+  BACKUP_S3_ACCESS_KEY_ID: worker(
     optional(),
-    ['worker'],
     'For `BACKUP_STORE=s3`: the key, together with `BACKUP_S3_SECRET_ACCESS_KEY`.',
     "as Amazon's client finds it on the host",
   ),
-  BACKUP_S3_SECRET_ACCESS_KEY: setting(secret(optional()), ['worker'], 'The secret of this key.'),
-  BACKUP_S3_PREFIX: setting(
+  BACKUP_S3_SECRET_ACCESS_KEY: worker(secret(optional()), 'The secret of this key.'),
+  BACKUP_S3_PREFIX: worker(
     text(''),
-    ['worker'],
     'For `BACKUP_STORE=s3`: what the names of all objects begin with, for instance `backups/`. The id of the installation follows, so that several may share a bucket.',
   ),
   LOG_LEVEL: setting(

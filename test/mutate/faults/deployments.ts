@@ -4,7 +4,7 @@ import type { Fault } from '../fault.js';
 const TRANSITION = 'shared/engine/transition.ts';
 const REQUESTS = 'shared/engine/requests.ts';
 const KIND = 'shared/deployments/kind.ts';
-const CHANGES = 'workers/deploy/changes.ts';
+const CHANGES = 'workers/deploy/deployment-changes.ts';
 const PERFORM = 'workers/deploy/perform-deployment.ts';
 const MODEL = 'shared/deployments/model.ts';
 const STORE = 'shared/deployments/store.ts';

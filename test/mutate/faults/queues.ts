@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const LEASES = 'shared/engine/leases.ts';
-const DUE = 'shared/engine/due.ts';
+const DUE = 'shared/engine/due-records.ts';
 const TRANSITION = 'shared/engine/transition.ts';
 const ADMISSION = 'shared/deployments/admission.ts';
 const OPERATIONS = 'shared/operations/kind.ts';

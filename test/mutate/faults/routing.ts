@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const ROUTING = 'shared/routing/store.ts';
-const EDGE_TABLE = 'workers/edge/table.ts';
+const EDGE_TABLE = 'workers/edge/route-table.ts';
 
 export const ROUTING_FAULTS: readonly Fault[] = [
   {

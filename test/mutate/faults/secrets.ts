@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const SEALS = 'shared/secrets/sealed-columns.ts';
-const ROTATE = 'shared/secrets/rotate.ts';
+const ROTATE = 'shared/secrets/rotate-secrets.ts';
 
 export const SECRETS_FAULTS: readonly Fault[] = [
   {

@@ -8,7 +8,7 @@ import { createDatabase } from '../../../shared/core/database/client.js';
 import { findApiKey, findUserByEmail } from '../../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../../shared/secrets/api-key.js';
 import { verifyPassword } from '../../../shared/secrets/password.js';
-import { hashToken } from '../../../shared/secrets/token.js';
+import { hashToken } from '../../../shared/secrets/random-token.js';
 import { LauncherBench } from '../../support/launcher.js';
 import { eventually, freePorts, type PlatformProcess } from '../../support/processes.js';
 

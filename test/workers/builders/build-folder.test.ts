@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { identityOf } from '../../../shared/core/process-identity.js';
 import { openBuildFolder, removeDeadBuilds, unfinishedName } from '../../../workers/builders/build-folder.js';
-import { usedMb } from '../../../workers/builders/folder-size.js';
+import { usedMb } from '../../../workers/builders/files/folder-size.js';
 
 describe('The folder of a build', () => {
   const log = createLogger('test', 'silent');

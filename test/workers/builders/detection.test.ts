@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { Start } from '../../../workers/builders/detection/application.js';
-import { projectOf } from '../../../workers/builders/project-files.js';
+import { projectOf } from '../../../workers/builders/files/project-files.js';
 import { readFiles } from '../../../workers/builders/reader/read-files.js';
 import { BuildError } from '../../../workers/failures/explained.js';
 import { type Files, packageJson, writeFiles } from '../../support/repositories.js';

@@ -6,8 +6,8 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import type { Builder } from '../../../workers/builders/builder.js';
-import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { FolderImageStore } from '../../../workers/builders/result/folder-image-store.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
@@ -45,7 +45,7 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
   let root: string;
   let dataDir: string;
   let sandbox: Sandbox;
-  let images: LocalImageStore;
+  let images: FolderImageStore;
   let builder: Builder;
   let index: PythonIndex | null = null;
   let number = 0;
@@ -56,7 +56,7 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
     dataDir = join(root, 'data');
     await mkdir(dataDir, { mode: 0o711 });
     sandbox = await createSandbox({ log, dataDir });
-    images = createImageStore({ dataDir, log });
+    images = new FolderImageStore({ dataDir, log });
     if (hasProgram('pip3')) index = await startPythonIndex(['1.0', '1.1', '1.2']);
     const buildEnvironment = { ...BUILD_ENVIRONMENT, ...(index === null ? {} : { PIP_INDEX_URL: index.url }) };
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment };

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { projectFiles } from '../../../workers/builders/files/project-files.js';
 import { python } from '../../../workers/builders/languages/python.js';
-import { projectFiles } from '../../../workers/builders/project-files.js';
 
 const run = promisify(execFile);
 const REGISTRY = '{ registry = "https://pypi.org/simple" }';

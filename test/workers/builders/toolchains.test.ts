@@ -6,8 +6,8 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import type { Builder } from '../../../workers/builders/builder.js';
-import { createImageStore, type LocalImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { FolderImageStore } from '../../../workers/builders/result/folder-image-store.js';
 import { NpmRegistry, RegistryFault } from '../../../workers/builders/toolchains/npm-registry.js';
 import { createToolchains, type ToolchainStore } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { BuildError } from '../../../workers/failures/explained.js';
@@ -73,7 +73,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
   let root: string;
   let dataDir: string;
   let sandbox: Sandbox;
-  let images: LocalImageStore;
+  let images: FolderImageStore;
   let toolchains: ToolchainStore;
   let builder: Builder;
   let number = 0;
@@ -85,7 +85,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     dataDir = join(root, 'data');
     await mkdir(dataDir, { mode: 0o711 });
     sandbox = await createSandbox({ log, dataDir });
-    images = createImageStore({ dataDir, log });
+    images = new FolderImageStore({ dataDir, log });
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
     toolchains = createToolchains({ ...config, log });
     const source = createGitSource({ config, log });

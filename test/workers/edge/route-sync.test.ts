@@ -11,7 +11,7 @@ import {
 } from '../../../shared/routing/store.js';
 import type { Edge } from '../../../workers/edge/edge.js';
 import { RouteSync } from '../../../workers/edge/route-sync.js';
-import type { RouteTable } from '../../../workers/edge/table.js';
+import type { RouteTable } from '../../../workers/edge/route-table.js';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres.js';
 import { eventually } from '../../support/processes.js';
 import { Records, type Service } from './records.js';

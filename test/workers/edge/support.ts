@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { createLogger } from '../../../shared/core/log.js';
 import type { Edge } from '../../../workers/edge/edge.js';
 import { NodeEdge, type NodeEdgeOptions } from '../../../workers/edge/proxy/node-edge.js';
-import type { Route, RouteTable } from '../../../workers/edge/table.js';
+import type { Route, RouteTable } from '../../../workers/edge/route-table.js';
 
 export const HOST = 'app.test';
 

@@ -8,8 +8,8 @@ import { createLogger } from '../../../shared/core/log.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { assertRoom } from '../../../workers/backups/work-folders.js';
 import type { BuildRequest } from '../../../workers/builders/builder.js';
-import { createImageStore } from '../../../workers/builders/folder-image-store.js';
 import { createRepositoryBuilder } from '../../../workers/builders/repository-builder.js';
+import { FolderImageStore } from '../../../workers/builders/result/folder-image-store.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import { DiskGuard, diskProblem } from '../../../workers/sandbox/disk-guard.js';
@@ -53,7 +53,7 @@ for (const level of ['namespaces', 'user', 'none'] as const) {
     it('is not begun by builds and restores while the disk is full', async () => {
       const { dataDir, sandbox } = ground;
       const config = { dataDir, allowLocalRepositories: true, buildEnvironment: {} };
-      const images = createImageStore({ dataDir, log });
+      const images = new FolderImageStore({ dataDir, log });
       const parts = {
         images,
         source: createGitSource({ config, log }),

@@ -1,5 +1,5 @@
-import type { ProjectFiles } from '../project-files.js';
-import type { PackageManifest } from './package-manifest.js';
+import type { PackageManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
 
 /** A framework as `@netlify/build-info` found it, or as our table did. */
 export interface FoundFramework {

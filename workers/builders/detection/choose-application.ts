@@ -1,5 +1,5 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { recordIn } from '../json-values.js';
+import { recordIn } from '../files/json-values.js';
 import type { DetectedProject } from './detected-project.js';
 import type { FoundApplication } from './find-applications.js';
 

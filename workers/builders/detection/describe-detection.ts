@@ -1,6 +1,6 @@
 import type { Detection } from '../../../shared/detections/model.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
-import type { BuildPlan } from '../plan-model.js';
+import type { BuildPlan } from '../plan/plan-model.js';
 import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
 
 /** What a deployment with this address and folder alone would do. Throws `BuildError`. */

@@ -1,12 +1,12 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained.js';
-import { planBuild } from '../build-plan.js';
+import { folderInside } from '../files/project-files.js';
 import { LANGUAGES } from '../languages/languages.js';
 import { node } from '../languages/node.js';
 import { shell } from '../languages/shell.js';
-import type { BuildCapabilities, BuildPlan, Settings } from '../plan-model.js';
-import { NoApplicationError } from '../plan-parts.js';
-import { folderInside } from '../project-files.js';
+import { planBuild } from '../plan/build-plan.js';
+import type { BuildCapabilities, BuildPlan, Settings } from '../plan/plan-model.js';
+import { NoApplicationError } from '../plan/plan-parts.js';
 import { chooseMain } from './choose-application.js';
 import { type DetectedProject, ProjectReader } from './detected-project.js';
 import { ENTRY_FILES } from './entry-files.js';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
+import { type PackageManifest, readManifest } from '../files/package-manifest.js';
+import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../files/project-files.js';
 import { READ_FILES } from '../languages/languages.js';
-import { MISSING, OUTSIDE, type ProjectFiles, readProject, resolveInside, textInside } from '../project-files.js';
 import type { Application, FoundFramework } from './application.js';
 import { mayUseFramework } from './framework-packages.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { nxProject } from './nx-project.js';
-import { type PackageManifest, readManifest } from './package-manifest.js';
 import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
 import { inFolder, type RepositoryTree } from './repository-tree.js';
 import { ancestors, packageFolders, relativeTo, toolOf, type Workspace, workspacePatterns } from './workspace.js';

@@ -1,4 +1,5 @@
-import { isRecord, parsePackage } from '../toolchains/package-json.js';
+import { isRecord } from '../files/json-values.js';
+import { parsePackage } from '../files/package-manifest.js';
 
 /** The packages by which build-info knows a framework. A test compares them with its own. */
 export const PACKAGES: ReadonlySet<string> = new Set(

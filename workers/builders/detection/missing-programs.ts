@@ -1,4 +1,4 @@
-import type { PackageManifest } from './package-manifest.js';
+import type { PackageManifest } from '../files/package-manifest.js';
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
 /** Program → the package that has it. People install these for their whole machine, or leave them to `npx`. */

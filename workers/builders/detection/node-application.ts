@@ -1,5 +1,6 @@
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
+import type { PackageManifest } from '../files/package-manifest.js';
 import { type Application, dependsOn, type FoundFramework, type Start } from './application.js';
 import { chooseFramework, hasServer, onlyPages } from './choose-framework.js';
 import { developmentEntry, entriesOf, unbuiltEntries } from './entry-files.js';
@@ -16,7 +17,6 @@ import {
   legacyOpenssl,
   missingEnvFiles,
 } from './node-build.js';
-import type { PackageManifest } from './package-manifest.js';
 import type { PlatformSettings } from './platform-files.js';
 import { withoutDaemon } from './process-managers.js';
 import { type CommandUse, commandUse, fileOf } from './start-scripts.js';

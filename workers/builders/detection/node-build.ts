@@ -1,4 +1,4 @@
-import { semver } from '../lazy-semver.js';
+import { semver } from '../files/lazy-semver.js';
 import type { ManagerName } from '../toolchains/version-wish.js';
 import { type Application, dependsOn, majorOf, type Start } from './application.js';
 import { hasServer, onlyPages } from './choose-framework.js';
@@ -32,24 +32,11 @@ export function buildOf(app: Application, row: FrameworkRow | undefined, run: st
 }
 
 /** Programs that make packages out of sources, and never pages. */
-const PACKAGERS = new Set([
-  'tsc',
-  'tsup',
-  'tsdown',
-  'rollup',
-  'unbuild',
-  'babel',
-  'microbundle',
-  'bunchee',
-  'lerna',
-  'prettier',
-  'eslint',
-  'rimraf',
-  'npm',
-  'pnpm',
-  'yarn',
-  'bun',
-]);
+const PACKAGERS = new Set(
+  `tsc tsup tsdown rollup unbuild babel microbundle bunchee lerna prettier eslint rimraf npm pnpm yarn bun`.split(
+    /\s+/,
+  ),
+);
 
 /**
  * The script that calls the framework's own build, if the script `build` only makes the package of a library whose

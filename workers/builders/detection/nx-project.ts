@@ -1,7 +1,6 @@
-import { isRecord, recordIn } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
+import { filled, isRecord, recordIn } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import type { NxProject } from './application.js';
-import { filled } from './package-manifest.js';
 
 /**
  * What a folder's project.json or the `nx` of its package.json says, if it describes an application. `folder` is relative to

@@ -1,10 +1,9 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained.js';
-import { parseToml, parseYaml } from '../lazy-parsers.js';
-import type { ProjectFiles } from '../project-files.js';
-import { isRecord } from '../toolchains/package-json.js';
-import { filled } from './package-manifest.js';
+import { filled, isRecord } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { parseToml, parseYaml } from '../files/yaml-and-toml.js';
 
 /** What a repository says to another platform. The service's own configuration takes precedence. */
 export interface PlatformSettings {

@@ -1,6 +1,6 @@
 import { lstat, readdir } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { resolveInside } from '../project-files.js';
+import { resolveInside } from '../files/project-files.js';
 
 export type EntryKind = 'file' | 'directory';
 

@@ -1,4 +1,4 @@
-import { angularFolders } from './angular.js';
+import { angularFolders } from './angular-output.js';
 import { type Application, configText, dependsOn, majorOf, property, says } from './application.js';
 import { type FrameworkRow, folder, PORT, page, plain, preview, start, vitePreview, yes } from './framework-row.js';
 

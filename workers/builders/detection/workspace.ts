@@ -1,11 +1,11 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../../failures/explained.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
-import { parseYaml } from '../lazy-parsers.js';
-import { linearPattern, literally } from '../linear-pattern.js';
-import type { ProjectFiles } from '../project-files.js';
-import { isRecord } from '../toolchains/package-json.js';
-import { type PackageManifest, readManifest } from './package-manifest.js';
+import { isRecord } from '../files/json-values.js';
+import { type PackageManifest, readManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { linearPattern, literally } from '../files/re2-pattern.js';
+import { parseYaml } from '../files/yaml-and-toml.js';
 import { parentOf, type RepositoryTree } from './repository-tree.js';
 
 interface WorkspacePackage {

@@ -1,5 +1,5 @@
-import type { ProjectFiles } from '../project-files.js';
-import { type PackageJson, readPackage } from '../toolchains/package-json.js';
+import { manifestOf, type PackageManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from './language.js';
 import { node } from './node.js';
 
@@ -30,7 +30,7 @@ export function withAssets(
 ): LanguagePlan {
   if (!files.has('package.json')) return plan;
   const assets = node.plan(files);
-  const manifest = readPackage(files);
+  const manifest = manifestOf(files);
   const build = [
     ...buildOf(files, manifest, assets.manager),
     ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
@@ -54,7 +54,7 @@ export function withAssets(
   };
 }
 
-function buildOf(files: ProjectFiles, { scripts, dependencies }: PackageJson, manager: string): string[] {
+function buildOf(files: ProjectFiles, { scripts, dependencies }: PackageManifest, manager: string): string[] {
   const script = SCRIPTS.find((name) => scripts[name] !== undefined);
   if (script !== undefined) return [`${manager} run ${script}`];
   const bundler = BUNDLERS.find(

@@ -1,8 +1,9 @@
-import { isRecord, isText, recordIn } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, versionFile } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
-import type { Language, LanguagePlan } from './language.js';
+import { isRecord, isText, recordIn } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { versionFile } from '../toolchains/version-files.js';
+import { wishesFor } from '../toolchains/version-wish.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const CONFIGURATIONS = ['deno.json', 'deno.jsonc'];
 const ENTRY_FILES = ['main', 'server', 'app', 'index', 'mod'].flatMap((name) =>
@@ -33,12 +34,10 @@ export const deno: Language = {
     const hasConfiguration = CONFIGURATIONS.some(files.has);
     const hasPackage = files.has('package.json');
     return {
-      tools: [program('deno', 'install Deno')],
-      versions: {
-        node: null,
-        manager: null,
-        languages: [languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')])],
-      },
+      ...EMPTY_PLAN,
+      versions: wishesFor(
+        languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')]),
+      ),
       install: hasConfiguration || hasPackage ? ['deno install'] : [],
       // Packages of package.json, and of a configuration that says so, are in node_modules.
       manifests:
@@ -51,13 +50,8 @@ export const deno: Language = {
         ...(entry === undefined ? [] : [`deno cache ${entry}`]),
       ],
       start: startOf(tasks, entry, entry === undefined ? '' : (files.text(entry) ?? '')),
-      manager: '',
       startAdvice: 'add a task "start" to deno.json, or name the file that starts it main.ts',
-      searchPath: [],
       environment: { DENO_DIR: MODULES, DENO_NO_UPDATE_CHECK: '1', DENO_NO_PROMPT: '1' },
-      buildEnvironment: {},
-      caches: {},
-      keptFolders: [],
     };
   },
 };

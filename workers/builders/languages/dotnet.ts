@@ -1,9 +1,9 @@
-import { recordIn } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
-import type { LanguageWish } from '../toolchains/version-wish.js';
-import type { Language, LanguagePlan } from './language.js';
+import { recordIn } from '../files/json-values.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { type NamedVersion, versionIn } from '../toolchains/version-files.js';
+import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const PUBLISHED = '.ranvier/app';
 const PROJECT = /\.(cs|fs|vb)proj$/;
@@ -23,23 +23,17 @@ export const dotnet: Language = {
     const text = (project === null ? undefined : files.text(project)) ?? '';
     const isProgram = project !== null && !/<OutputType>\s*Library\s*</i.test(text);
     return {
-      tools: [program('dotnet', 'install the .NET SDK')],
-      versions: { node: null, manager: null, languages: [versionOf(files, project)] },
-      install: [],
-      manifests: null,
-      dependencies: null,
+      ...EMPTY_PLAN,
+      versions: wishesFor(versionOf(files, project)),
       build: project === null ? [] : [`dotnet publish ${quoted(project)} -c Release -o ${PUBLISHED}`],
       start: isProgram
         ? `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}" dotnet ${quoted(`${PUBLISHED}/${assemblyOf(project, text)}.dll`)}`
         : null,
-      manager: '',
       startAdvice: 'set rootDirectory to the folder of the project that is the application',
-      searchPath: [],
       // A newer runtime than the project's own runs it as well.
       environment: { DOTNET_ROLL_FORWARD: 'Major', DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1' },
       buildEnvironment: { DOTNET_SKIP_FIRST_TIME_EXPERIENCE: '1', MSBUILDDISABLENODEREUSE: '1' },
       caches: { NUGET_PACKAGES: 'nuget', DOTNET_CLI_HOME: 'dotnet' },
-      keptFolders: [],
     };
   },
 };

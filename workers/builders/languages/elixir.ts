@@ -1,8 +1,9 @@
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
+import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
-import type { Language, LanguagePlan } from './language.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 /** Elixir projects, recognised by mix.exs. A Phoenix application becomes a release of Mix. */
 export const elixir: Language = {
@@ -19,8 +20,8 @@ export const elixir: Language = {
     // Hex is needed for packages from its registry only.
     const usesHex = /\{\s*:\w{1,80}\s*,\s*(">|"~|"=|"<|"\d)/.test(text) && !files.has('deps');
     const plan: LanguagePlan = {
-      tools: [program('mix', 'install Elixir (Debian: apt-get install elixir)')],
-      versions: { node: null, manager: null, languages: [languageWish(files, 'elixir', versionsOf(files))] },
+      ...EMPTY_PLAN,
+      versions: wishesFor(languageWish(files, 'elixir', versionsOf(files))),
       install: [
         ...(usesHex ? ['mix local.hex --force --if-missing', 'mix local.rebar --force --if-missing'] : []),
         ...(/\bdeps\b/.test(text) && !files.has('deps') ? ['mix deps.get --only prod'] : []),
@@ -33,13 +34,9 @@ export const elixir: Language = {
         ...(isRelease ? ['mix release --overwrite'] : []),
       ],
       start: isRelease ? `_build/prod/rel/${app}/bin/${app} start` : 'mix run --no-halt',
-      manager: '',
       startAdvice: 'keep a mix.exs with an application in the root directory',
-      searchPath: [],
       environment: { MIX_ENV: 'prod', LANG: 'C.UTF-8', ...(isPhoenix ? { PHX_SERVER: 'true' } : {}) },
-      buildEnvironment: {},
       caches: { MIX_HOME: 'mix', HEX_HOME: 'hex' },
-      keptFolders: [],
     };
     return withAssets(files, isPhoenix ? { ...plan, startProgram: withSecret(plan.start ?? '') } : plan);
   },

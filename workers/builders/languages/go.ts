@@ -1,7 +1,8 @@
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionIn } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
-import type { Language, LanguagePlan } from './language.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { type NamedVersion, versionIn } from '../toolchains/version-files.js';
+import { wishesFor } from '../toolchains/version-wish.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
 /** If there are several programs below `cmd`, the first of these names is the server. */
@@ -18,24 +19,19 @@ export const go: Language = {
     const isVendored = files.has('vendor/modules.txt');
     const isAlone = !files.has('go.work') && !/^\s*require\b/m.test(files.text('go.mod') ?? '');
     return {
-      tools: [program('go', 'install Go')],
-      versions: { node: null, manager: null, languages: [languageWish(files, 'go', [versionOf(files)])] },
+      ...EMPTY_PLAN,
+      versions: wishesFor(languageWish(files, 'go', [versionOf(files)])),
       install: isVendored || isAlone ? [] : ['go mod download'],
       // A module may be replaced by a folder of the repository, so that the manifests alone are not enough.
       manifests:
         /=>\s*\./.test(files.text('go.mod') ?? '') || files.has('go.work')
           ? null
           : ['go.mod', 'go.sum'].filter(files.has),
-      dependencies: null,
       build: [`go build -o ${BINARY} ${mainPackage(files)}`],
       start: `./${BINARY}`,
-      manager: '',
       startAdvice: 'keep the main package in the root directory or below cmd',
-      searchPath: [],
-      environment: {},
       buildEnvironment: { GOFLAGS: '-buildvcs=false -modcacherw', GOTOOLCHAIN: 'local' },
       caches: { GOCACHE: 'go-build', GOMODCACHE: 'go-mod' },
-      keptFolders: [],
     };
   },
 };

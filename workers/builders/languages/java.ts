@@ -1,9 +1,10 @@
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
-import { program, type Tool } from '../toolchains/tool.js';
-import type { LanguageWish } from '../toolchains/version-wish.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import { program } from '../toolchains/tool.js';
+import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
+import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { JAR_PROGRAM, LISTEN, SCRIPT_PROGRAM } from './java-start.js';
-import type { Language, LanguagePlan } from './language.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const GRADLE_FILES = ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'];
 /** What `gradle init` names the folder of the application. */
@@ -34,18 +35,12 @@ export const java: Language = {
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
     return {
+      ...EMPTY_PLAN,
       ...steps,
-      versions: { node: null, manager: null, languages: [versionOf(files), ...wish] },
-      install: [],
-      manifests: null,
-      dependencies: null,
-      manager: '',
+      versions: wishesFor(versionOf(files), ...wish),
       startAdvice: 'keep a Main.java in the root directory',
-      searchPath: [],
       // The heap is bounded by the memory of the plan: without it, the virtual machine takes a quarter.
       environment: { JAVA_TOOL_OPTIONS: '-XX:MaxRAMPercentage=75' },
-      buildEnvironment: {},
-      keptFolders: [],
     };
   },
 };
@@ -63,7 +58,7 @@ function maven(files: ProjectFiles): Steps {
   const isLoose = main !== undefined && !WHOLE_JARS.test(pom) && !/<modules>/.test(pom);
   const goals = isLoose ? 'package dependency:copy-dependencies -DincludeScope=runtime' : 'package';
   return {
-    ...builtBy('maven', 'mvn', hasWrapper ? 'mvnw' : null, files),
+    ...builtBy('maven', 'mvn', hasWrapper, files),
     build: [`${hasWrapper ? 'sh ./mvnw' : 'mvn'} ${MAVEN} ${isLoose && !hasDependencies(pom) ? 'package' : goals}`],
     ...(isLoose
       ? started(`java -cp "target/classes:target/dependency/*" ${main}`, '')
@@ -81,7 +76,7 @@ function gradle(files: ProjectFiles): Steps {
   const text = [...GRADLE_FILES, ...APP_FILES, 'gradle/libs.versions.toml'].map((name) => files.text(name)).join('\n');
   const { task, makesScript } = taskOf(text);
   return {
-    ...builtBy('gradle', 'gradle', hasWrapper ? 'gradlew' : null, files),
+    ...builtBy('gradle', 'gradle', hasWrapper, files),
     build: [`${hasWrapper ? 'sh ./gradlew' : 'gradle'} --no-daemon --console=plain --build-cache ${task}`],
     ...(makesScript
       ? started('build/install/*/bin/*', SCRIPT_PROGRAM)
@@ -108,7 +103,7 @@ function plain(files: ProjectFiles): Steps {
   const name = (entry.split('/').at(-1) ?? entry).replace('.java', '');
   const sources = entry.startsWith('src/') ? 'src' : '.';
   return {
-    tools: [JAVAC],
+    tools: [],
     wish: [],
     build: [
       `find ${sources} -name '*.java' ! -path '*/.*/*' ! -path '*/test/*' >.ranvier-sources && ` +
@@ -119,20 +114,11 @@ function plain(files: ProjectFiles): Steps {
   };
 }
 
-const JAVAC = program('javac', 'install a JDK (Debian: apt-get install default-jdk-headless)');
-
-function builtBy(
-  name: 'maven' | 'gradle',
-  command: string,
-  wrapper: string | null,
-  files: ProjectFiles,
-): Pick<Steps, 'tools' | 'wish'> {
-  if (wrapper !== null) return { tools: [JAVAC], wish: [] };
-  const tool: Tool = program(
-    command,
-    `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`,
-  );
-  return { tools: [JAVAC, tool], wish: [languageWish(files, name)] };
+/** A wrapper in the repository brings the build tool itself. */
+function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean, files: ProjectFiles) {
+  if (hasWrapper) return { tools: [], wish: [] };
+  const advice = `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`;
+  return { tools: [program(command, advice)], wish: [languageWish(files, name)] };
 }
 
 /** Spring Boot, Quarkus and Micronaut listen where variables say. Other programs read PORT. */

@@ -1,6 +1,6 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import type { Tool } from '../toolchains/tool.js';
-import type { ToolWishes } from '../toolchains/version-wish.js';
+import { NO_WISHES, type ToolWishes } from '../toolchains/version-wish.js';
 
 /** How a project in one language is installed, built and started if its configuration says nothing. */
 export interface LanguagePlan {
@@ -38,6 +38,24 @@ export interface LanguagePlan {
   /** Folders of the project in which its tools keep results for the next build. They are no part of the image. */
   keptFolders: string[];
 }
+
+/** What a plan has that its language does not set: nothing is installed, built or started. */
+export const EMPTY_PLAN: LanguagePlan = {
+  tools: [],
+  versions: NO_WISHES,
+  install: [],
+  manifests: [],
+  dependencies: null,
+  build: [],
+  start: null,
+  manager: '',
+  startAdvice: '',
+  searchPath: [],
+  environment: {},
+  buildEnvironment: {},
+  caches: {},
+  keptFolders: [],
+};
 
 /** One language of applications: how its projects are recognised, and how they become a running application. */
 export interface Language {

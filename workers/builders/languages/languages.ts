@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { deno } from './deno.js';
 import { dotnet } from './dotnet.js';
 import { elixir } from './elixir.js';

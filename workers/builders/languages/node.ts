@@ -1,9 +1,10 @@
-import type { ProjectFiles } from '../project-files.js';
+import { isRecord } from '../files/json-values.js';
+import { installedPackages, manifestOf, type PackageManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { frameworkCaches } from '../toolchains/framework-caches.js';
 import { bothWishes, frameworkNode, impliedNode, scriptNode, wishedNode } from '../toolchains/implied-node.js';
 import { nodeWish } from '../toolchains/node-version.js';
 import { scriptCommand } from '../toolchains/npm-script.js';
-import { isRecord, type PackageJson, readPackage } from '../toolchains/package-json.js';
 import { installManifests, managerTools, packageManagerOf } from '../toolchains/package-manager.js';
 import { program } from '../toolchains/tool.js';
 import type { Language, LanguagePlan } from './language.js';
@@ -18,9 +19,10 @@ export const node: Language = {
   reads: [],
   matches: (files) => files.has('package.json'),
   plan(files, member): LanguagePlan {
-    const manifest = readPackage(files);
+    const manifest = manifestOf(files);
     const root = { files, manifest };
-    const project = member === undefined ? root : { files: member, manifest: readPackage(member) };
+    const project = member === undefined ? root : { files: member, manifest: manifestOf(member) };
+    const packages = installedPackages(project.manifest);
     const manager = packageManagerOf(files, manifest);
     return {
       tools: [program('node', 'install Node.js 20 or newer'), ...managerTools(manager)],
@@ -28,8 +30,8 @@ export const node: Language = {
         node: bothWishes(
           wishedNode(
             nodeWish(project, member === undefined ? null : root),
-            impliedNode({ ...manifest.dependencies, ...project.manifest.dependencies }, files.engines),
-            frameworkNode(project.manifest.dependencies, files.engines),
+            impliedNode({ ...installedPackages(manifest), ...packages }, files.engines),
+            frameworkNode(packages, files.engines),
           ),
           scriptNode(project.manifest.raw.scripts),
         ),
@@ -77,7 +79,7 @@ function withoutBrowsers(dependencies: Readonly<Record<string, unknown>>): Recor
   return Object.fromEntries(unused.map(([, variable]) => variable));
 }
 
-function dependenciesOf({ raw }: PackageJson): Readonly<Record<string, unknown>> {
+function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unknown>> {
   return isRecord(raw.dependencies) ? raw.dependencies : {};
 }
 
@@ -89,6 +91,6 @@ export function directStart(files: readonly (ProjectFiles | undefined)[], comman
   const [project] = files;
   // The file may change the shell or the options of scripts.
   if (project === undefined || files.some((folder) => folder?.has('.npmrc'))) return null;
-  const { name, version, config, engines, bin, scripts } = readPackage(project).raw;
+  const { name, version, config, engines, bin, scripts } = manifestOf(project).raw;
   return scriptCommand(command, { name, version, config, engines, bin, scripts: isRecord(scripts) ? scripts : {} });
 }

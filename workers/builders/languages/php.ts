@@ -1,11 +1,12 @@
-import { isRecord } from '../json-values.js';
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
-import { parsePackage } from '../toolchains/package-json.js';
+import { isRecord } from '../files/json-values.js';
+import { parsePackage } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
-import type { LanguageWish } from '../toolchains/version-wish.js';
+import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
+import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
-import type { Language, LanguagePlan } from './language.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 import { phpServer } from './php-server.js';
 
 /** Folders that a web server may send, in order of preference, if they have an index.php. */
@@ -31,16 +32,12 @@ export const php: Language = {
     const root = rootOf(files);
     const isLaravel = files.has('artisan');
     const plan: LanguagePlan = {
-      tools: [
-        program('php', 'install PHP (Debian: apt-get install php-fpm php-cli)'),
-        ...(isInstalled || composer !== 'composer' ? [] : [COMPOSER]),
-      ],
-      versions: { node: null, manager: null, languages: [versionOf(files, manifest)] },
-      ...(isInstalled ? NOT_INSTALLED : installation(files, manifest, composer)),
-      build: [],
+      ...EMPTY_PLAN,
+      tools: isInstalled || composer !== 'composer' ? [] : [COMPOSER],
+      versions: wishesFor(versionOf(files, manifest)),
+      ...(isInstalled ? {} : installation(files, manifest, composer)),
       start: root === null ? null : `php -S 0.0.0.0:$PORT -t ${root}`,
       ...(root === null ? {} : { startProgram: `${isLaravel ? LARAVEL : ''}${phpServer(root)}` }),
-      manager: '',
       startAdvice: 'keep an index.php in the root directory or in public',
       searchPath: ['vendor/bin'],
       environment: isLaravel
@@ -48,13 +45,10 @@ export const php: Language = {
         : { APP_ENV: 'prod', APP_DEBUG: '0' },
       buildEnvironment: { COMPOSER_NO_INTERACTION: '1', COMPOSER_ALLOW_SUPERUSER: '1', COMPOSER_NO_AUDIT: '1' },
       caches: isInstalled ? {} : { COMPOSER_CACHE_DIR: 'composer' },
-      keptFolders: [],
     };
     return withAssets(files, plan);
   },
 };
-
-const NOT_INSTALLED = { install: [], manifests: null, dependencies: null };
 
 /** The folder that is served, relative to the project; null if no folder has an index.php. */
 function rootOf(files: ProjectFiles): string | null {

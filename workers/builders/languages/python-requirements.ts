@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 
 /** Lock files whose versions pip is held to. */
 export const LOCKS = ['uv.lock', 'poetry.lock', 'pdm.lock'];

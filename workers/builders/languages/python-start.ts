@@ -1,4 +1,4 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 
 /** Files that may hold a web application, in the order in which they are looked at. */
 const ENTRIES = ['app', 'main', 'server', 'wsgi', 'asgi', 'api', 'application', 'run', 'index'].flatMap((name) => [

@@ -1,8 +1,10 @@
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
-import { program, type Tool } from '../toolchains/tool.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
+import type { Tool } from '../toolchains/tool.js';
+import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
+import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
-import type { Language, LanguagePlan } from './language.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 import { LOCKS, pythonInstallation } from './python-requirements.js';
 import { pythonStart, START_FILES } from './python-start.js';
 
@@ -11,7 +13,6 @@ const DEPENDENCY_FILES = ['requirements.txt', 'pyproject.toml', 'Pipfile'];
 const PACKAGES = '.python_packages';
 const PIP = `python3 -m pip install --target ${PACKAGES}`;
 
-const PYTHON = program('python3', 'install Python 3');
 const PIP_TOOL: Tool = { name: 'pip', check: 'python3 -m pip --version', advice: 'install pip for Python 3' };
 
 /** Python projects, recognised by requirements.txt, pyproject.toml, Pipfile or a Python file. */
@@ -27,14 +28,14 @@ export const python: Language = {
     const { commands: install, environment } = pythonInstallation(files, PIP);
     const start = pythonStart(files, DEPENDENCY_FILES.map((name) => files.text(name) ?? '').join('\n'));
     return withAssets(files, {
-      tools: install.length > 0 ? [PYTHON, PIP_TOOL] : [PYTHON],
-      versions: { node: null, manager: null, languages: [languageWish(files, 'python', versionsOf(files))] },
+      ...EMPTY_PLAN,
+      tools: install.length > 0 ? [PIP_TOOL] : [],
+      versions: wishesFor(languageWish(files, 'python', versionsOf(files))),
       install,
       manifests: manifestsOf(files),
       dependencies: install.length > 0 ? PACKAGES : null,
       build: start?.build ?? [],
       start: start?.command ?? null,
-      manager: '',
       startAdvice: 'name the file that starts it main.py, app.py or server.py',
       searchPath: install.length > 0 ? [`${PACKAGES}/bin`] : [],
       environment: { PYTHONUNBUFFERED: '1', ...(install.length > 0 ? { PYTHONPATH: PACKAGES } : {}) },
@@ -47,7 +48,6 @@ export const python: Language = {
         SOURCE_DATE_EPOCH: '315532800',
       },
       caches: { PIP_CACHE_DIR: 'pip' },
-      keptFolders: [],
     });
   },
 };

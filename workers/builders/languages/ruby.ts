@@ -1,9 +1,11 @@
-import type { ProjectFiles } from '../project-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { RAILS_CACHE } from '../toolchains/framework-caches.js';
-import { languageWish, type NamedVersion, versionFile } from '../toolchains/language-wish.js';
+import { languageWish } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
+import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
+import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
-import type { Language, LanguagePlan } from './language.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 /** The folder of installed gems. It is part of the image and is found relative to the Gemfile. */
 const GEMS = '.gems';
@@ -32,27 +34,19 @@ export const ruby: Language = {
     const { install, isExact } = installation(files);
     const start = startOf(files, gems, isRails);
     const plan: LanguagePlan = {
-      tools: [
-        program('ruby', 'install Ruby'),
-        ...(install.length > 0 ? [program('bundle', 'install Bundler (Debian: apt-get install bundler)')] : []),
-      ],
-      versions: {
-        node: null,
-        manager: null,
-        languages: [languageWish(files, 'ruby', [requiredRuby(files), versionFile(files, '.ruby-version')])],
-      },
+      ...EMPTY_PLAN,
+      tools: install.length > 0 ? [program('bundle', 'install Bundler (Debian: apt-get install bundler)')] : [],
+      versions: wishesFor(languageWish(files, 'ruby', [requiredRuby(files), versionFile(files, '.ruby-version')])),
       install,
       manifests: isExact ? ['Gemfile', 'Gemfile.lock', '.ruby-version', '.tool-versions'].filter(files.has) : null,
       dependencies: install.length > 0 ? GEMS : null,
       build: isRails ? railsBuild(files, gems) : gems.has('jekyll') ? ['bundle exec jekyll build'] : [],
       start,
       ...(isRails && start !== null ? { startProgram: withSecret(start) } : {}),
-      manager: '',
       startAdvice:
         files.has('config.ru') && start === null
           ? 'add a server for config.ru to the Gemfile ("bundle add puma", or "bundle add rackup webrick")'
           : `name the file that starts it ${ENTRY_FILES.join(', ')}, or keep a config.ru and add puma to the Gemfile`,
-      searchPath: [],
       environment: {
         // Without it, Ruby takes templates with letters of other languages for invalid.
         LANG: 'C.UTF-8',

@@ -1,8 +1,10 @@
 import { BuildError } from '../../failures/explained.js';
-import type { ProjectFiles } from '../project-files.js';
-import { languageWish, type NamedVersion, versionFile, versionIn } from '../toolchains/language-wish.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { languageWish } from '../toolchains/language-wish.js';
 import { program } from '../toolchains/tool.js';
-import type { Language, LanguagePlan } from './language.js';
+import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
+import { wishesFor } from '../toolchains/version-wish.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
 
@@ -19,23 +21,18 @@ export const rust: Language = {
     const flags = ['--release', ...(files.has('Cargo.lock') ? ['--locked'] : []), ...(isVendored ? ['--offline'] : [])];
     const name = binaryOf(files);
     return {
+      ...EMPTY_PLAN,
       tools: [program('cargo', 'install Rust (Debian: apt-get install cargo)')],
-      versions: { node: null, manager: null, languages: [languageWish(files, 'rust', versionsOf(files))] },
-      install: [],
-      manifests: null,
-      dependencies: null,
+      versions: wishesFor(languageWish(files, 'rust', versionsOf(files))),
       build: [
         `cargo build ${flags.join(' ')}${name === null ? '' : ` --bin ${name}`}`,
         `mkdir -p .ranvier && cp "$CARGO_TARGET_DIR/release/${name ?? '$(basename "$PWD")'}" ${BINARY}`,
       ],
       start: `./${BINARY}`,
-      manager: '',
       startAdvice: 'keep a src/main.rs in the package',
-      searchPath: [],
       environment: { ROCKET_ADDRESS: '0.0.0.0' },
       buildEnvironment: { CARGO_TERM_COLOR: 'never', CARGO_NET_RETRY: '2' },
       caches: { CARGO_HOME: 'cargo', CARGO_TARGET_DIR: 'cargo-target' },
-      keptFolders: [],
     };
   },
 };

@@ -1,5 +1,4 @@
-import { NOTHING } from '../plan-parts.js';
-import type { Language } from './language.js';
+import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
 /** Pages and programs of Node.js without a package.json are recognised later. */
@@ -15,7 +14,7 @@ export const shell: Language = {
     const script = SCRIPTS.find(files.has);
     const interpreter = /^#!.*\bbash\b/.test(files.text(script ?? '') ?? '') ? 'bash' : 'sh';
     return {
-      ...NOTHING,
+      ...EMPTY_PLAN,
       start: script === undefined ? null : `${interpreter} ./${script}`,
       startAdvice: 'name the script that starts it start.sh',
     };

@@ -4,17 +4,17 @@ import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import { BuildError } from '../../failures/explained.js';
-import type { DockerfileBuild, DockerfileInput } from '../container/dockerfile-context.js';
-import type { PackedContent } from '../container/pack-folders.js';
+import type { InstalledInput, InstalledNode } from '../dependencies/installed-node.js';
+import { type InstallationInput, isInstalled, lockedInstall } from '../dependencies/locked-install.js';
+import { hasNothingToInstall } from '../dependencies/nothing-to-install.js';
 import type { FoundApplication } from '../detection/find-applications.js';
-import { type SettleInput, settleResult } from '../detection/settle-result.js';
-import { createPathFilter } from '../path-filter.js';
-import type { BuildPlan, Settings } from '../plan-model.js';
-import { folderInside, readProject } from '../project-files.js';
-import { type SealedTree, type SealOptions, sealTree } from '../seal-tree.js';
-import type { InstalledInput, InstalledNode } from '../toolchains/installed-node.js';
-import { type InstallationInput, isInstalled, lockedInstall } from '../toolchains/locked-install.js';
-import { hasNothingToInstall } from '../toolchains/nothing-to-install.js';
+import type { DockerfileBuild, DockerfileInput } from '../dockerfile/read-dockerfile.js';
+import type { PackedContent } from '../engine-images/pack-folders.js';
+import { createPathFilter } from '../files/path-filter.js';
+import { folderInside, readProject } from '../files/project-files.js';
+import type { BuildPlan, Settings } from '../plan/plan-model.js';
+import { type SealedTree, type SealOptions, sealTree } from '../result/seal-tree.js';
+import { type SettleInput, settleResult } from '../result/start-or-site.js';
 
 interface Project {
   /** Real path of the folder with the repository's files. */
@@ -54,7 +54,7 @@ export const OPERATIONS = {
   /** The real path of the project's folder if its Dockerfile is to be built; otherwise null. */
   dockerfileProject: async ({ app, rootDirectory, kind, settings }: Project): Promise<string | null> => {
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
-    const { decidesHere } = await import('../build-plan.js');
+    const { decidesHere } = await import('../plan/build-plan.js');
     return decidesHere(await readProject(folder), kind, settings) ? folder : null;
   },
 
@@ -74,8 +74,8 @@ export const OPERATIONS = {
     const { app, rootDirectory, kind, settings, railpack } = input;
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
     const asked = await readProject(folder);
-    const { wantsDockerfile } = await import('../build-plan.js');
-    const { givenStart } = await import('../plan-parts.js');
+    const { wantsDockerfile } = await import('../plan/build-plan.js');
+    const { givenStart } = await import('../plan/plan-parts.js');
     if (wantsDockerfile(asked, kind, settings)) return { project: folder, by: 'dockerfile' };
     const { detectAndPlan, SeveralApplicationsError } = await detection();
     const usesRailpack = railpack && settings.buildMethod === 'railpack';
@@ -104,14 +104,14 @@ export const OPERATIONS = {
   },
 
   readDockerfile: async (input: DockerfileInput): Promise<DockerfileBuild> => {
-    const { readDockerfile } = await import('../container/dockerfile-context.js');
+    const { readDockerfile } = await import('../dockerfile/read-dockerfile.js');
     return readDockerfile(input);
   },
 
   isInstalled: (input: InstallationInput): Promise<boolean> => isInstalled(input),
 
   installedNode: async (input: InstalledInput): Promise<InstalledNode> => {
-    const { installedNode } = await import('../toolchains/installed-node.js');
+    const { installedNode } = await import('../dependencies/installed-node.js');
     return installedNode(input);
   },
 
@@ -125,12 +125,12 @@ export const OPERATIONS = {
 export const STREAMS = {
   /** A build context as tar. */
   packContext: async (content: PackedContent): Promise<Readable> => {
-    const { packFolders } = await import('../container/pack-folders.js');
+    const { packFolders } = await import('../engine-images/pack-folders.js');
     return packFolders(content);
   },
   /** Renames the image of an archive, which it reads from the standard input. */
   renameArchive: async ({ name }: { name: string }): Promise<Readable> => {
-    const { renameArchive } = await import('../container/rename-archive.js');
+    const { renameArchive } = await import('../engine-images/rename-archive.js');
     return renameArchive(process.stdin, name);
   },
 } as const;

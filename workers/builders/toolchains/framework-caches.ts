@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { quote } from '../../sandbox/sandbox-scripts.js';
-import type { PackageJson } from './package-json.js';
+import type { PackageManifest } from '../files/package-manifest.js';
 
 /** Dependency → the folder in which it keeps results for the next build. `*` is kept for every project. */
 const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
@@ -27,7 +27,7 @@ const LEFT_OUT = new RegExp(
 );
 
 /** The folders of a Node project whose content is kept for its next build, relative to the project's folder. */
-export function frameworkCaches({ dependencies }: Pick<PackageJson, 'dependencies'>): string[] {
+export function frameworkCaches({ dependencies }: Pick<PackageManifest, 'dependencies'>): string[] {
   const uses = (dependency: string) => dependency === '*' || dependencies[dependency] !== undefined;
   return FOLDERS.filter(([dependency]) => uses(dependency)).map(([, folder]) => folder);
 }

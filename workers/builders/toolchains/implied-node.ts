@@ -1,7 +1,7 @@
 import { DEMANDING_PACKAGES } from '../detection/frameworks.js';
-import { semver } from '../lazy-semver.js';
+import { isRecord, isText } from '../files/json-values.js';
+import { semver } from '../files/lazy-semver.js';
 import type { LockedEngines } from './locked-engines.js';
-import { isRecord, isText } from './package-json.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**

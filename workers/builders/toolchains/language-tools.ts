@@ -6,7 +6,7 @@ interface LanguageTool {
   probe: readonly [program: string, ...args: string[]];
   /** Finds the version in what the command prints. */
   version: RegExp;
-  /** The packages of Debian that bring it. */
+  /** The packages of Debian that bring it; '' if it has none. */
   packages: string;
   /** Its names in `.tool-versions` and `mise.toml`. */
   names: readonly string[];
@@ -26,7 +26,7 @@ export const LANGUAGE_TOOLS = {
   gradle: { ...tool('Gradle', ['gradle', '--version'], 'gradle', ['gradle']), version: /Gradle (\d+\.\d+(?:\.\d+)?)/ },
   // A package of the npm registry contains it, so that mise is not asked.
   deno: tool('Deno', ['deno', '--version'], '', ['deno']),
-  dotnet: tool('.NET', ['dotnet', '--version'], 'dotnet-sdk', ['dotnet', 'dotnet-core']),
+  dotnet: tool('.NET', ['dotnet', '--version'], '', ['dotnet', 'dotnet-core']),
 } as const satisfies Readonly<Record<string, LanguageTool>>;
 
 export type LanguageName = keyof typeof LANGUAGE_TOOLS;
@@ -42,6 +42,3 @@ export function isLanguage(name: string): name is LanguageName {
 function tool(shown: string, probe: LanguageTool['probe'], packages: string, names: readonly string[]): LanguageTool {
   return { shown, probe, version: PLAIN, packages, names };
 }
-
-/** Files that name versions of several tools. */
-export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];

@@ -1,20 +1,10 @@
-import { BuildError } from '../../failures/explained.js';
-import { semver } from '../lazy-semver.js';
-import type { ProjectFiles } from '../project-files.js';
+import { semver } from '../files/lazy-semver.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { type LanguageName, languageTool } from './language-tools.js';
-import type { LanguageWish, VersionWish } from './version-wish.js';
+import { generalVersion, type NamedVersion } from './version-files.js';
+import { type LanguageWish, noVersion, type VersionWish } from './version-wish.js';
 
-/** A text that names a version, and where it stands, for messages: `.python-version`. */
-export interface NamedVersion {
-  text: string;
-  source: string;
-  /** True if the host's own version will do where no other can be had: the file names a minimum that compilers do not insist on. */
-  optional?: boolean;
-  /** True if the lowest major version that satisfies is installed where the host's own does not: the file names a minimum. */
-  lowest?: boolean;
-}
-
-const MAX_TEXT_LENGTH = 200;
+const MAX_LENGTH = 200;
 
 /**
  * What a project says about the version of a language: the first of `own` that is not null, else `.tool-versions` or `mise.toml`. Throws
@@ -25,46 +15,17 @@ export function languageWish(
   name: LanguageName,
   own: readonly (NamedVersion | null)[] = [],
 ): LanguageWish {
-  const { names } = languageTool(name);
-  const named =
-    own.find((version) => version !== null) ?? names.map((tool) => generalVersion(files, tool)).find(Boolean);
-  return { name, wish: named == null ? null : wishOf(named, languageTool(name).shown) };
-}
-
-/** The first line of a file that is nothing but a version: `.ruby-version`. Null if there is none. */
-export function versionFile(files: ProjectFiles, source: string): NamedVersion | null {
-  const text = files
-    .text(source)
-    ?.split('\n')
-    .map((line) => line.trim())
-    .find((line) => line !== '' && !line.startsWith('#'));
-  return text === undefined ? null : { text, source };
-}
-
-/** What the first group of a pattern finds in a file's text; null if it finds nothing. */
-export function versionIn(files: ProjectFiles, file: string, pattern: RegExp, source = file): NamedVersion | null {
-  const text = pattern.exec(files.text(file) ?? '')?.[1]?.trim();
-  return text === undefined || text === '' ? null : { text, source };
-}
-
-function generalVersion(files: ProjectFiles, tool: string): NamedVersion | null {
-  const line = new RegExp(`^[ \\t]*${tool}[ \\t]+(\\S+)`, 'm');
-  const entry = new RegExp(`^[ \\t]*"?${tool}"?[ \\t]*=[ \\t]*\\[?[ \\t]*"([^"\\n]{1,100})"`, 'm');
-  return (
-    versionIn(files, '.tool-versions', line) ??
-    versionIn(files, 'mise.toml', entry) ??
-    versionIn(files, '.mise.toml', entry)
-  );
+  const { names, shown } = languageTool(name);
+  const named = own.find((version) => version !== null) ?? generalVersion(files, names);
+  return { name, wish: named === null ? null : wishOf(named, shown) };
 }
 
 function wishOf({ text, source, optional, lowest }: NamedVersion, shown: string): VersionWish | null {
   if (/^(system|latest|stable|\*)$/.test(text)) return null;
   const range = rangeOf(text);
-  if (text.length <= MAX_TEXT_LENGTH && range !== null)
+  if (text.length <= MAX_LENGTH && range !== null)
     return { range, source, ...(optional === true ? { optional } : {}), ...(lowest === true ? { lowest } : {}) };
-  throw new BuildError(
-    `${source} asks for ${shown} "${text.slice(0, 60)}", which is no version. Write a version such as 3.1 or 3.1.4, or remove the line.`,
-  );
+  throw noVersion(text, source, shown, '3.1 or 3.1.4');
 }
 
 /**

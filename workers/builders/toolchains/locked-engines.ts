@@ -1,4 +1,4 @@
-import { isRecord, isText } from '../json-values.js';
+import { isRecord, isText } from '../files/json-values.js';
 
 /** Packages → the versions of Node.js on which they say that they run. */
 export type LockedEngines = Readonly<Record<string, string>>;

@@ -1,9 +1,11 @@
 import { BuildError } from '../../failures/explained.js';
-import { parseYaml } from '../lazy-parsers.js';
-import { semver } from '../lazy-semver.js';
-import type { ProjectFiles } from '../project-files.js';
-import { devEngine, firstLine, namedVersion, toolVersion } from './node-version.js';
-import { isRecord, isText, type PackageJson } from './package-json.js';
+import { isRecord, isText } from '../files/json-values.js';
+import { semver } from '../files/lazy-semver.js';
+import type { PackageManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { parseYaml } from '../files/yaml-and-toml.js';
+import { devEngine, namedVersion } from './node-version.js';
+import { generalVersion, versionFile } from './version-files.js';
 import { intersection, type ManagerName, type VersionWish, versionWish } from './version-wish.js';
 
 const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
@@ -26,11 +28,11 @@ export function lockOf(files: ProjectFiles, manager: ManagerName): string | null
 }
 
 /** The package manager that a folder uses: the one it names, else the one that wrote its lock file, else npm. */
-export function managerName(files: ProjectFiles, manifest: PackageJson): ManagerName {
+export function managerName(files: ProjectFiles, manifest: PackageManifest): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
   if (isManager(named)) return named;
   // pnpm reads the packages of a workspace from its own file only: without it, another manager installs them.
-  const noPnpm = manifest.hasWorkspaces && !files.has('pnpm-workspace.yaml');
+  const noPnpm = manifest.raw.workspaces !== undefined && !files.has('pnpm-workspace.yaml');
   const locked = LOCKS.find(
     ([name, locks]) => !(noPnpm && name === 'pnpm') && locks.some((file) => files.has(file)),
   )?.[0];
@@ -52,11 +54,11 @@ function onlyEngine(engines: unknown): ManagerName | undefined {
  * The version of the package manager that a folder names, or that can read its lock file; null if it says nothing. Throws
  * `BuildError` if a text names no version.
  */
-export function managerWish(files: ProjectFiles, manifest: PackageJson, name: ManagerName): VersionWish | null {
+export function managerWish(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   return pinned(files, manifest, name) ?? bounded(files, manifest, name);
 }
 
-function pinned(files: ProjectFiles, manifest: PackageJson, name: ManagerName): VersionWish | null {
+function pinned(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   const wanted = field(manifest);
   if (wanted?.name === name) return versionWish(wanted.version, FIELD, name);
   const engine = namedVersion(devEngine(manifest, 'packageManager'), name);
@@ -66,14 +68,12 @@ function pinned(files: ProjectFiles, manifest: PackageJson, name: ManagerName): 
   if (isText(pin)) return versionWish(pin, `volta.${name} in package.json`, name);
   const release = name === 'yarn' ? yarnPath(files) : null;
   if (release?.version) return { range: release.version, source: release.source };
-  const tool = toolVersion(files, name);
-  if (tool !== null) return versionWish(tool, '.tool-versions', name);
-  const bun = name === 'bun' ? firstLine(files.text('.bun-version')) : null;
-  return bun === null ? null : versionWish(bun, '.bun-version', name);
+  const version = generalVersion(files, [name]) ?? (name === 'bun' ? versionFile(files, '.bun-version') : null);
+  return version && versionWish(version.text, version.source, name);
 }
 
 /** What the lock file's format and `engines` allow together. If they exclude each other, `engines` decides. */
-function bounded(files: ProjectFiles, { raw }: PackageJson, name: ManagerName): VersionWish | null {
+function bounded(files: ProjectFiles, { raw }: PackageManifest, name: ManagerName): VersionWish | null {
   const lock = lockFormat(files, name);
   const given = isRecord(raw.engines) ? raw.engines[name] : null;
   const range = isText(given) ? semver().validRange(given) : null;
@@ -154,7 +154,7 @@ function readYaml(text: string | undefined, name: string): Record<string, unknow
 }
 
 /** `packageManager`, split. Corepack appends a hash to the version; the registry's integrity takes its place here. */
-function field({ raw }: PackageJson): { name: ManagerName; version: string } | null {
+function field({ raw }: PackageManifest): { name: ManagerName; version: string } | null {
   const given = isText(raw.packageManager) ? raw.packageManager.trim() : '';
   const at = given.indexOf('@');
   const [name, version = ''] = at < 0 ? [given] : [given.slice(0, at), given.slice(at + 1).split('+')[0]];

@@ -1,17 +1,19 @@
-import type { ProjectFiles } from '../project-files.js';
-import { isRecord, isText, type PackageJson } from './package-json.js';
+import { isRecord, isText } from '../files/json-values.js';
+import type { PackageManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { generalVersion, versionFile } from './version-files.js';
 import { type VersionWish, versionWish } from './version-wish.js';
 
 const TOOL = 'Node.js';
 
 export interface Folder {
   files: ProjectFiles;
-  manifest: PackageJson;
+  manifest: PackageManifest;
 }
 
 /**
  * The version of Node.js that a project names; null if it names none. What pins a version (volta, .nvmrc, .node-version,
- * .tool-versions) wins over what bounds it (devEngines, engines), and the project wins over the root of its workspace.
+ * .tool-versions, mise.toml) wins over what bounds it (devEngines, engines), and the project wins over the root of its workspace.
  * Throws `BuildError` if a text names no version.
  */
 export function nodeWish(project: Folder, root: Folder | null = null): VersionWish | null {
@@ -28,12 +30,9 @@ export function nodeWish(project: Folder, root: Folder | null = null): VersionWi
 function pinnedNode({ files, manifest }: Folder): VersionWish | null {
   const volta = isRecord(manifest.raw.volta) ? manifest.raw.volta.node : null;
   if (isText(volta)) return versionWish(volta, 'volta.node in package.json', TOOL);
-  for (const name of ['.nvmrc', '.node-version']) {
-    const line = firstLine(files.text(name));
-    if (line !== null) return versionWish(line, name, TOOL);
-  }
-  const version = toolVersion(files, 'nodejs') ?? toolVersion(files, 'node');
-  return version === null ? null : versionWish(version, '.tool-versions', TOOL);
+  const version =
+    versionFile(files, '.nvmrc') ?? versionFile(files, '.node-version') ?? generalVersion(files, ['nodejs', 'node']);
+  return version && versionWish(version.text, version.source, TOOL);
 }
 
 function boundedNode({ manifest }: Folder): VersionWish | null {
@@ -44,7 +43,7 @@ function boundedNode({ manifest }: Folder): VersionWish | null {
 }
 
 /** The entries of `devEngines.<kind>`, which is one object or a list of them. */
-export function devEngine({ raw }: PackageJson, kind: 'runtime' | 'packageManager'): Record<string, unknown>[] {
+export function devEngine({ raw }: PackageManifest, kind: 'runtime' | 'packageManager'): Record<string, unknown>[] {
   const given = isRecord(raw.devEngines) ? raw.devEngines[kind] : null;
   return (Array.isArray(given) ? given : [given]).filter(isRecord);
 }
@@ -53,22 +52,4 @@ export function devEngine({ raw }: PackageJson, kind: 'runtime' | 'packageManage
 export function namedVersion(entries: readonly Record<string, unknown>[], name: string): string | null {
   const version = entries.find((entry) => entry.name === name)?.version;
   return isText(version) ? version : null;
-}
-
-/** The version that .tool-versions names for a tool; null if it names none. */
-export function toolVersion(files: ProjectFiles, tool: string): string | null {
-  for (const line of (files.text('.tool-versions') ?? '').split('\n')) {
-    const [name, version] = line.trim().split(/\s+/, 2);
-    if (name === tool && version !== undefined && !/^(ref|path):|^system$|^#/.test(version)) return version;
-  }
-  return null;
-}
-
-/** The first line that is neither blank nor a comment; null if there is none. */
-export function firstLine(text: string | undefined): string | null {
-  for (const line of (text ?? '').replace(/^\ufeff/, '').split('\n')) {
-    const content = line.replace(/#.*$/, '').trim();
-    if (content !== '') return content;
-  }
-  return null;
 }

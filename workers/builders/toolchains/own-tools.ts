@@ -1,8 +1,8 @@
 import { readFile, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OWN_PATH } from '../../core/own-programs.js';
+import { isRecord, isText } from '../files/json-values.js';
 import type { OwnTools } from './choose-tools.js';
-import { isRecord, isText } from './package-json.js';
 import type { Machine } from './tool-packages.js';
 
 /** The Node.js that runs the platform, and the npm that commands of this host find. */

@@ -1,6 +1,6 @@
-import type { ProjectFiles } from '../project-files.js';
+import { installedPackages, type PackageManifest } from '../files/package-manifest.js';
+import type { ProjectFiles } from '../files/project-files.js';
 import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
-import type { PackageJson } from './package-json.js';
 import { program, type Tool } from './tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
@@ -48,7 +48,7 @@ const COREPACK = {
  * Decides which package manager installs a project, its version, and how. In a workspace, the files are those of its root.
  * A lock file is respected: an installation that would change it fails. Throws `BuildError` if a text names no version.
  */
-export function packageManagerOf(files: ProjectFiles, manifest: PackageJson): PackageManager {
+export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest): PackageManager {
   const name = managerName(files, manifest);
   const wish = managerWish(files, manifest, name);
   const locked = lockOf(files, name) !== null;
@@ -140,14 +140,14 @@ export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
 }
 
 /** The files that alone decide what an installation does; null if it may need the whole project. */
-export function installManifests(files: ProjectFiles, manifest: PackageJson): string[] | null {
+export function installManifests(files: ProjectFiles, manifest: PackageManifest): string[] | null {
   return installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null;
 }
 
-function installsAlone(files: ProjectFiles, { scripts, dependencies, hasWorkspaces }: PackageJson): boolean {
-  if (hasWorkspaces || FURTHER.some(files.has)) return false;
-  if (INSTALL_SCRIPTS.some((name) => scripts[name] !== undefined)) return false;
-  return Object.values(dependencies).every(
+function installsAlone(files: ProjectFiles, manifest: PackageManifest): boolean {
+  if (manifest.raw.workspaces !== undefined || FURTHER.some(files.has)) return false;
+  if (INSTALL_SCRIPTS.some((name) => manifest.scripts[name] !== undefined)) return false;
+  return Object.values(installedPackages(manifest)).every(
     (version) => typeof version === 'string' && !/^(file|link|workspace|portal|patch):|^[.~]?\.?\//.test(version),
   );
 }

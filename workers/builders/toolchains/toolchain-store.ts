@@ -11,13 +11,13 @@ import { withFileLock } from '../../core/file-lock.js';
 import { discardTree, removeTree, touch } from '../../core/folders.js';
 import { BuildError } from '../../failures/explained.js';
 import type { BuildContext } from '../builder.js';
+import { isRecord, isText } from '../files/json-values.js';
 import { type ChosenTool, chooseTools, newestOf, newestVersion, type OwnTools } from './choose-tools.js';
 import { HostLanguages } from './host-languages.js';
 import { isLanguage, type LanguageName, languageTool } from './language-tools.js';
 import { Mise, MiseError } from './mise.js';
 import { NpmRegistry, RegistryFault } from './npm-registry.js';
 import { ownTools, thisMachine } from './own-tools.js';
-import { isRecord, isText } from './package-json.js';
 import { unpackNode } from './packed-node.js';
 import { copyOwnPostgres, isOfMajor, newestOfMajor } from './postgres-package.js';
 import {
@@ -133,8 +133,8 @@ export class ToolchainStore {
       const asks = wish === null ? `the project needs ${shown}` : `${wish.source} asks for ${shown} ${wish.range}`;
       const change = wish === null || own === null ? '' : `, or change ${wish.source} so that ${own} satisfies it`;
       throw new BuildError(
-        `${asks}, and ${has}. No other version could be installed: ${error.message}. Install it on the host ` +
-          `(Debian: apt-get install ${packages}), or let the worker reach the servers that mise downloads from, by a proxy or a ` +
+        `${asks}, and ${has}. No other version could be installed: ${error.message}. Install it on the host` +
+          `${packages === '' ? '' : ` (Debian: apt-get install ${packages})`}, or let the worker reach the servers that mise downloads from, by a proxy or a ` +
           `mirror in its settings (docs/settings.md, BUILD_ENV)${change}.`,
       );
     }

@@ -1,5 +1,5 @@
 import { BuildError } from '../../failures/explained.js';
-import { semver } from '../lazy-semver.js';
+import { semver } from '../files/lazy-semver.js';
 import type { LanguageName } from './language-tools.js';
 
 /** The program that installs a Node project's dependencies. */
@@ -42,6 +42,11 @@ export interface LanguageWish {
 /** The wishes of a project that needs no tools from a registry. */
 export const NO_WISHES: ToolWishes = { node: null, manager: null };
 
+/** The wishes of a project in these languages. */
+export function wishesFor(...languages: LanguageWish[]): ToolWishes {
+  return { ...NO_WISHES, languages };
+}
+
 /** Longer texts name no version. The bound also keeps the work of semver's expressions small. */
 const MAX_LENGTH = 200;
 const NEWEST = /^(node|latest|current|stable)$/i;
@@ -73,9 +78,14 @@ export function versionWish(given: string, source: string, tool: string): Versio
   if (codename !== undefined && CODENAMES[codename] !== undefined) return { range: `${CODENAMES[codename]}.x`, source };
   const bare = text.replace(/^(node[-/@]|latest:|v(?=\d))/i, '');
   if (text.length <= MAX_LENGTH && semver().validRange(bare) !== null) return { range: bare, source };
-  const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
-  throw new BuildError(
-    `${source} asks for ${tool} "${shown}", which is no version. Write a version such as ${EXAMPLES[tool] ?? '1.2.3'}, or remove the line.`,
+  throw noVersion(text, source, tool, EXAMPLES[tool] ?? '1.2.3');
+}
+
+/** The error for a text that names no version. `shown` is the tool's name in messages. */
+export function noVersion(text: string, source: string, shown: string, example: string): BuildError {
+  const short = text.length > 60 ? `${text.slice(0, 60)}…` : text;
+  return new BuildError(
+    `${source} asks for ${shown} "${short}", which is no version. Write a version such as ${example}, or remove the line.`,
   );
 }
 

@@ -5,7 +5,7 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import type { Logger } from '../../../shared/core/log.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import { NodeEdge, type NodeEdgeOptions, TIMEOUTS } from '../proxy/node-edge.js';
-import type { RouteTable } from '../table.js';
+import type { RouteTable } from '../route-table.js';
 import { TrafficMeter } from '../traffic-meter.js';
 import { AdminApi, socketPathOf } from './admin-api.js';
 import { ConfigKeeper } from './config-keeper.js';

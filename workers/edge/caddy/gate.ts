@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
-import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-pool.js';
-import type { RouteTable } from '../table.js';
+import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
+import type { RouteTable } from '../route-table.js';
 
 /** Answers 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';

@@ -1,6 +1,6 @@
 import { REQUEST_ID } from '../proxy/headers.js';
 import { PAGES, type Page, pageHeaders, rendered } from '../proxy/pages.js';
-import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-pool.js';
+import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
 import type { ConfigPart } from './config-part.js';
 import { type EdgeSockets, forwardRoutes, milliseconds } from './forward-config.js';
 import { certificateParts, type EdgeTls, redirectConfig } from './tls-config.js';

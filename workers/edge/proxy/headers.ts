@@ -2,39 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1), and `expect`, which the edge itself answers. */
-export const HOP_BY_HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'http2-settings',
-]);
+export const HOP_BY_HOP = new Set(
+  `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
+  expect http2-settings`.split(/\s+/),
+);
 /**
  * Headers by which a proxy tells an application who asks, how and for what. Only the edge sets them. Those of clients are dropped: frameworks
  * take an address, a scheme or a path from them.
  */
-const OF_PROXIES = new Set([
-  'forwarded',
-  'x-real-ip',
-  'x-client-ip',
-  'x-cluster-client-ip',
-  'client-ip',
-  'x-host',
-  'x-scheme',
-  'x-url-scheme',
-  'x-script-name',
-  'x-rewrite-url',
-  'front-end-https',
-  'x-envoy-external-address',
-  'proxy',
-  'x-request-id',
-]);
+const OF_PROXIES = new Set(
+  `forwarded x-real-ip x-client-ip x-cluster-client-ip client-ip x-host x-scheme x-url-scheme x-script-name x-rewrite-url
+  front-end-https x-envoy-external-address proxy x-request-id`.split(/\s+/),
+);
 
 function isOfProxies(name: string): boolean {
   return OF_PROXIES.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
@@ -43,57 +22,13 @@ function isOfProxies(name: string): boolean {
  * End-to-end headers cannot be removed by naming them in `Connection` (RFC 9110, 7.6.1 forbids to name them). A proxy in
  * front may have added one, such as a credential, and an application relies on what its clients send.
  */
-const END_TO_END = new Set([
-  'age',
-  'allow',
-  'api-key',
-  'authorization',
-  'baggage',
-  'cookie',
-  'cookie2',
-  'date',
-  'depth',
-  'destination',
-  'dnt',
-  'early-data',
-  'etag',
-  'expires',
-  'from',
-  'host',
-  'idempotency-key',
-  'last-event-id',
-  'last-modified',
-  'link',
-  'location',
-  'max-forwards',
-  'method',
-  'origin',
-  'overwrite',
-  'pragma',
-  'prefer',
-  'priority',
-  'range',
-  'referer',
-  'retry-after',
-  'save-data',
-  'server',
-  'service-worker',
-  'set-cookie',
-  'set-cookie2',
-  'slug',
-  'soapaction',
-  'strict-transport-security',
-  'timeout',
-  'traceparent',
-  'tracestate',
-  'true-client-ip',
-  'upgrade-insecure-requests',
-  'user-agent',
-  'vary',
-  'via',
-  'warning',
-  'www-authenticate',
-]);
+const END_TO_END = new Set(
+  `age allow api-key authorization baggage cookie cookie2 date depth destination dnt early-data etag expires from host
+  idempotency-key last-event-id last-modified link location max-forwards method origin overwrite pragma prefer priority
+  range referer retry-after save-data server service-worker set-cookie set-cookie2 slug soapaction
+  strict-transport-security timeout traceparent tracestate true-client-ip upgrade-insecure-requests user-agent vary via
+  warning www-authenticate`.split(/\s+/),
+);
 /** Families of end-to-end headers: conditions, representation, caches, CORS, fetch metadata, and what proxies add. */
 const END_TO_END_PREFIX =
   /^(accept|access-control|alt-|authentication|cache-|cdn-|cf-|clear-site|content-|cross-origin|device-|digest|dpop|fastly-|forwarded|grpc-|if-|permissions-|referrer-|repr-|sec-|server-|signature|timing-|want-|x-amz|x-api|x-auth|x-client|x-content|x-correlation|x-csrf|x-forwarded|x-frame|x-goog|x-http-method|x-original|x-real|x-request|x-requested|x-token|x-trace|x-user|x-xsrf)/;

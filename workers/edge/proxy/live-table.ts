@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net';
-import type { Route, RouteTable } from '../table.js';
+import type { Route, RouteTable } from '../route-table.js';
 import type { ServiceTraffic, TrafficMeter } from '../traffic-meter.js';
-import type { ReplicaTimes } from './replicas/replica-pool.js';
+import type { ReplicaTimes } from './replicas/replica-connections.js';
 import { Upstream } from './replicas/upstream.js';
 import { compileAllowList } from './visitors/allow-list.js';
 

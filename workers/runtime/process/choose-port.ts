@@ -22,7 +22,7 @@ export type PortChoice =
 
 /** Some applications open a port for debugging or metrics before their own, in milliseconds. */
 const SETTLE_MS = 2_000;
-/** So many ports are asked at most. */
+/** Ports that are tried at most. */
 const MAX_PORTS = 16;
 
 /**

@@ -3,7 +3,7 @@ import type { Logger } from '../../../shared/core/log.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { DATABASE_VERSIONS } from '../../../shared/services/configuration.js';
 import type { DataKind } from '../../../shared/services/model.js';
-import { createEngineImageStore } from '../../builders/container/engine-image-store.js';
+import { EngineImageStore } from '../../builders/engine-images/engine-image-store.js';
 import type { DataBuilder } from '../../data/data-builder.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { pullImage, resolveDigest } from '../../docker/pull-image.js';
@@ -38,7 +38,7 @@ export function createSwarmDataBuilder(
   log: Logger,
 ): DataBuilder {
   const registry = registryOf(config);
-  const images = createEngineImageStore({ engine, registry, installationId, log });
+  const images = new EngineImageStore({ engine, registry, installationId, log });
   return {
     async build(kind, { databaseVersion }, { signal, log }): Promise<BuiltImage> {
       const name = imageName(config, kind, databaseVersion);

@@ -4,7 +4,7 @@ import { authorize } from '../../../../api/auth/authorize.js';
 import type { ApiDeps, Caller } from '../../../../api/http/context.js';
 import { addMember, createKey, removeMember } from '../../../../shared/identity/commands.js';
 import { insertSession } from '../../../../shared/identity/session-store.js';
-import { newToken } from '../../../../shared/secrets/token.js';
+import { newToken } from '../../../../shared/secrets/random-token.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { makeUser, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';

@@ -10,16 +10,16 @@ import { COMPLETE } from '../../../../shared/core/database/page.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
 const ENTRY: AuditEntry = {
-  workspaceId: uuidv7(),
+  workspace_id: uuidv7(),
   actor: 'ada@example.com',
-  userId: uuidv7(),
+  user_id: uuidv7(),
   credential: 'session',
-  credentialId: uuidv7(),
+  credential_id: uuidv7(),
   operation: 'service.update',
   path: '/services',
-  targetId: null,
-  targetName: '',
-  requestId: 'one',
+  target_id: null,
+  target_name: '',
+  request_id: 'one',
 };
 
 describe('The audit log', () => {
@@ -29,15 +29,15 @@ describe('The audit log', () => {
     workspaceId = uuidv7();
   });
   const add = (entry: Partial<AuditEntry> = {}) =>
-    database.db.transaction((trx) => insertAuditEntry(trx, { ...ENTRY, workspaceId, ...entry }));
+    database.db.transaction((trx) => insertAuditEntry(trx, { ...ENTRY, workspace_id: workspaceId, ...entry }));
   const insertOld = (days: number) =>
     database.db('audit_entries').insert({
       id: uuidv7(),
       workspace_id: workspaceId,
       actor: 'old',
-      user_id: ENTRY.userId,
+      user_id: ENTRY.user_id,
       credential: 'key',
-      credential_id: ENTRY.credentialId,
+      credential_id: ENTRY.credential_id,
       operation: 'service.update',
       path: '/',
       target_name: '',

@@ -13,7 +13,7 @@ import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import type { BackupStore } from '../../../../workers/backups/backup-store.js';
 import { removeHiddenBackups } from '../../../../workers/backups/remove-backups.js';
-import { expireBackups, removeBackupLeftovers, scheduleBackups } from '../../../../workers/sweeps/backups.js';
+import { expireBackups, removeBackupLeftovers, scheduleBackups } from '../../../../workers/sweeps/schedule-backups.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';

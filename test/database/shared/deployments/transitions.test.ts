@@ -7,7 +7,7 @@ import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { cancelOpenDeployments } from '../../../../shared/deployments/store.js';
 import { type Lease, renewLeases } from '../../../../shared/engine/leases.js';
 import { claim, transition } from '../../../../shared/engine/transition.js';
-import { deploymentParts } from '../../../../workers/releases/parts-store.js';
+import { deploymentParts } from '../../../../workers/releases/deployment-parts.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';

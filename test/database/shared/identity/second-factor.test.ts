@@ -14,7 +14,7 @@ import { findSession } from '../../../../shared/identity/session-store.js';
 import { signIn } from '../../../../shared/identity/sign-in.js';
 import { setPasswordHash } from '../../../../shared/identity/store.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
-import { hashToken } from '../../../../shared/secrets/token.js';
+import { hashToken } from '../../../../shared/secrets/random-token.js';
 import { cheapHash, makeUser } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
@@ -66,7 +66,7 @@ describe('A user', () => {
     expect(await codeOf(attempt({ email: 'other@example.com' }))).to.equal('unauthenticated');
     const first = await attempt();
     await attempt({ replaces: first.token });
-    expect(await findSession(database.db, hashToken(first.token), null)).to.equal(undefined);
+    expect(await findSession(database.db, hashToken(first.token), null)).to.equal(null);
   });
 
   it('with a second factor signs in with the password and its code, and each try at a code is counted', async () => {
@@ -136,7 +136,7 @@ describe('A user', () => {
         });
         const { token } = await coming;
         await changed;
-        expect(await findSession(database.db, hashToken(token), null)).to.equal(undefined);
+        expect(await findSession(database.db, hashToken(token), null)).to.equal(null);
       });
     }
   });

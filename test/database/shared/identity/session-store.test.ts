@@ -35,7 +35,7 @@ describe('The records of sessions', () => {
   const begin = (token: string, client: string | null = null) =>
     insertSession(database.db, { userId, tokenHash: hash(token), secondFactor: false, client });
   const lives = async (token: string, client: string | null = null) =>
-    (await findSession(database.db, hash(token), client)) !== undefined;
+    (await findSession(database.db, hash(token), client)) !== null;
   const age = (column: string, interval: string) =>
     database.db.raw(`update sessions set ${column} = ${column} - cast(? as interval)`, [interval]);
 
@@ -91,7 +91,7 @@ describe('The records of sessions', () => {
     expect([await lives('old'), await lives('new')]).to.deep.equal([false, true]);
     await deleteSession(database.db, hash('new'));
     expect(await lives('new'), 'it was signed out').to.equal(false);
-    expect(await rotateSession(database.db, id, change)).to.equal(undefined);
+    expect(await rotateSession(database.db, id, change)).to.equal(null);
   });
 
   it('a step of the one-time code is used once, and no earlier one after it', async () => {

@@ -3,7 +3,7 @@ import { createLogger } from '../../../../shared/core/log.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { admitDeployments } from '../../../../shared/deployments/admission.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
-import { makeDue } from '../../../../shared/engine/due.js';
+import { makeDue } from '../../../../shared/engine/due-records.js';
 import { claim } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import { insertOperation } from '../../../../shared/operations/store.js';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { createLogger } from '../../../../shared/core/log.js';
+import { nextTick } from '../../../../shared/runs/cron-ticks.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
 import { changedSchedules, dueSchedules, fireTick } from '../../../../shared/runs/schedule-store.js';
 import { deleteOldRuns } from '../../../../shared/runs/store.js';
-import { nextTick } from '../../../../shared/runs/ticks.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { tickSchedules } from '../../../../workers/runs/tick-schedules.js';
 import { makeService } from '../../../support/factories.js';

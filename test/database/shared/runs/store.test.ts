@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { queueRun, requestRunCancel } from '../../../../api/resources/runs/commands.js';
 import type { Db } from '../../../../shared/core/database/client.js';
-import { waitingWork } from '../../../../shared/engine/due.js';
+import { waitingWork } from '../../../../shared/engine/due-records.js';
 import type { Lease } from '../../../../shared/engine/leases.js';
 import { claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
 import { KINDS } from '../../../../shared/queues/catalog.js';

@@ -26,16 +26,16 @@ describe('A change of a service in one statement', () => {
   }
 
   const entry = (): AuditEntry => ({
-    workspaceId: service.workspace_id,
+    workspace_id: service.workspace_id,
     actor: 'a@example.test',
-    userId: uuidv7(),
+    user_id: uuidv7(),
     credential: 'key',
-    credentialId: uuidv7(),
+    credential_id: uuidv7(),
     operation: 'service.update',
     path: `/services/${service.id}`,
-    targetId: service.id,
-    targetName: 'new',
-    requestId: 'r',
+    target_id: service.id,
+    target_name: 'new',
+    request_id: 'r',
   });
   const replace = (before = service) => replaceServiceRow(database.db, before, { ...before, name: 'new' }, entry());
   const audited = async () => (await database.db('audit_entries').where({ target_id: service.id })).length;

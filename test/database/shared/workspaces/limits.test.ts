@@ -5,9 +5,9 @@ import {
   assertBuildMinutesLeft,
   assertRoomForService,
   assertWithinBudget,
-  workspaceOf,
 } from '../../../../shared/workspaces/limits.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
+import { workspaceOf } from '../../../../shared/workspaces/store.js';
 import { buildMinutes } from '../../../../shared/workspaces/usage.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { BACKUPS } from '../../../../shared/backups/kind.js';
 import { DEPLOYMENTS } from '../../../../shared/deployments/kind.js';
-import { findAbandoned, takeDue } from '../../../../shared/engine/due.js';
+import { findAbandoned, takeDue } from '../../../../shared/engine/due-records.js';
 import type { WorkKind } from '../../../../shared/engine/kind.js';
 import { claim, statesOf, transition } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
+import type { Service } from '../../../../api/cli/api-types.js';
 import { normalUrl, pickService } from '../../../../api/cli/cli.js';
 import { nameTaken } from '../../../../api/cli/commands/init.js';
-import { exitCodeOf } from '../../../../api/cli/exit.js';
-import { refusalOf } from '../../../../api/cli/git.js';
-import type { Service } from '../../../../api/cli/types.js';
+import { exitCodeOf } from '../../../../api/cli/exit-codes.js';
+import { refusalOf } from '../../../../api/cli/work-tree.js';
 
 describe('The command line', () => {
   it('ends a refused push with the code that the API’s answer would have had', () => {

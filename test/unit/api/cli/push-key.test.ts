@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { WorkTree } from '../../../../api/cli/git.js';
+import { WorkTree } from '../../../../api/cli/work-tree.js';
 
 describe('The key of a push', () => {
   const servers: Server[] = [];

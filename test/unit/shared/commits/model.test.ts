@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { branchNews, noveltyOf, pauseBeforePoll, reasonAgainst } from '../../../../shared/commits/model.js';
-import { createPathFilter } from '../../../../workers/builders/path-filter.js';
+import { createPathFilter } from '../../../../workers/builders/files/path-filter.js';
 
 describe('A commit that was reported', () => {
   const nothing = { head: null, deployed: null, undecided: false };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { HEALTH_PATH } from '../../../../workers/edge/proxy/replicas/answer.js';
+import { HEALTH_PATH } from '../../../../workers/edge/proxy/answer-request.js';
 import { ask, Bench, type EdgeKind, HOST, proxied, sendRaw, tableWith } from '../support.js';
 
 /** Which requests are admitted, and the pages that replace a service. */

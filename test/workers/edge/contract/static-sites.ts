@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Target } from '../../../../workers/edge/table.js';
+import type { Target } from '../../../../workers/edge/route-table.js';
 import { type Answer, type AskOptions, ask, Bench, type EdgeKind, type TestEdge, tableWith } from '../support.js';
 
 const SECRET = 'not for the world';

@@ -8,7 +8,7 @@ import { valuesOf } from '../headers.js';
 import { encoded, joined } from '../sites/compression.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 import { checkedStatus, clientHeaders, InvalidAnswerError, MAX_INTERIM, rawHeadersOf } from './answer-head.js';
-import type { ReplicaRequest } from './replica-pool.js';
+import type { ReplicaRequest } from './replica-connections.js';
 import { joinSockets, noticeEnd } from './tunnel.js';
 import type { Upstream } from './upstream.js';
 

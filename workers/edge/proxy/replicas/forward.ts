@@ -8,7 +8,7 @@ import type { Backlog } from '../visitors/client-connection.js';
 import { BodyIdleError, RequestBody } from '../visitors/request-body.js';
 import { InvalidAnswerError } from './answer-head.js';
 import { Attempt, type Outcome } from './attempt.js';
-import type { ReplicaRequest } from './replica-pool.js';
+import type { ReplicaRequest } from './replica-connections.js';
 import { noticeEnd } from './tunnel.js';
 import { choose, type Upstream } from './upstream.js';
 

@@ -1,6 +1,6 @@
 import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { Gauge } from '../gauge.js';
-import { ReplicaPool, type ReplicaTimes } from './replica-pool.js';
+import { ReplicaPool, type ReplicaTimes } from './replica-connections.js';
 
 /** For this time, a replica that refused a connection is tried only after all others. */
 const AVOIDED_MS = 1_000;

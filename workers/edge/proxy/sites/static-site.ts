@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type send from 'send';
 import { errorMessage } from '../../../../shared/core/errors.js';
 import { lazily } from '../../../../shared/core/lazily.js';
-import type { Target } from '../../table.js';
+import type { Target } from '../../route-table.js';
 import type { Exchange } from '../exchange.js';
 import { badRequest, PAGES, type Page, sendPage } from '../pages.js';
 import { cacheControl } from './cache-control.js';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { turns } from './turns.js';
+import { turns } from './source-turns.js';
 
 /** How long the rest of an unwanted body is read, so that the client gets to read its answer, in milliseconds. */
 const LINGER_MS = 5_000;

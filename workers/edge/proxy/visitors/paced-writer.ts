@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { turns } from './turns.js';
+import { turns } from './source-turns.js';
 
 /** A stream that can be paused. */
 export interface Source {

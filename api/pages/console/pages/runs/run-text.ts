@@ -12,7 +12,7 @@ const TRIGGER_TEXT: Readonly<Record<Run['trigger'], string>> = {
   deployment: 'Before a release',
 };
 
-/** Why it ran and how it ended: `Started by hand, attempt 2, exit code 3`. */
+/** Says why it ran and how it ended: `Started by hand, attempt 2, exit code 3`. */
 export function circumstances({ trigger, attempt, exitCode }: Run): string {
   return [
     TRIGGER_TEXT[trigger],

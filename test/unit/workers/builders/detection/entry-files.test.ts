@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
-import { planBuild } from '../../../../../workers/builders/build-plan.js';
 import { plainProject } from '../../../../../workers/builders/detection/detected-project.js';
 import { withoutDaemon } from '../../../../../workers/builders/detection/process-managers.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
+import { planBuild } from '../../../../../workers/builders/plan/build-plan.js';
 
 function plan(manifest: object | null, files: Record<string, string> = {}) {
   const all = { ...(manifest === null ? {} : { 'package.json': JSON.stringify(manifest) }), ...files };
@@ -63,7 +63,7 @@ describe('The file that starts a project', () => {
 describe('A start in the background', () => {
   const kept = (command: string, dependencies: Record<string, string> = { pm2: '6' }) =>
     withoutDaemon(command, {
-      manifest: { name: null, main: null, module: null, scripts: {}, dependencies, workspaces: null },
+      manifest: { raw: {}, name: null, main: null, module: null, scripts: {}, dependencies, workspaces: null },
     });
 
   it('stays in the foreground with the program that PM2 brings for it', () => {

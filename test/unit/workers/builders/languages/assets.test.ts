@@ -1,12 +1,12 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { withAssets } from '../../../../../workers/builders/languages/assets.js';
 import type { LanguagePlan } from '../../../../../workers/builders/languages/language.js';
-import { NOTHING } from '../../../../../workers/builders/plan-parts.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
+import { EMPTY_PLAN } from '../../../../../workers/builders/languages/language.js';
 import { packageJson } from '../../../../support/repositories.js';
 
 const RUBY: LanguagePlan = {
-  ...NOTHING,
+  ...EMPTY_PLAN,
   install: ['bundle install'],
   manifests: ['Gemfile.lock'],
   dependencies: '.gems',
@@ -47,7 +47,7 @@ describe('Assets that Node.js builds for another language', () => {
   });
 
   it('are the dependencies that are kept if the language installs nothing', () => {
-    const plan = assets({ 'package.json': BUILDS, 'package-lock.json': '' }, NOTHING);
+    const plan = assets({ 'package.json': BUILDS, 'package-lock.json': '' }, EMPTY_PLAN);
     expect(plan).to.deep.include({
       install: ['npm ci'],
       manifests: ['package.json', 'package-lock.json'],
@@ -61,7 +61,7 @@ describe('Assets that Node.js builds for another language', () => {
     const build = (scripts: Record<string, string>, dependency: string, config: string) =>
       assets(
         { 'package.json': packageJson({ scripts, devDependencies: { [dependency]: '1' } }), [config]: '' },
-        NOTHING,
+        EMPTY_PLAN,
       ).build;
     expect(build({ dev: 'mix', production: 'mix -p' }, 'laravel-mix', 'webpack.mix.js')).to.deep.equal([
       'npm run production',

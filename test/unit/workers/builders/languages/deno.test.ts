@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { deno } from '../../../../../workers/builders/languages/deno.js';
 import { languageOf } from '../../../../../workers/builders/languages/languages.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 import { packageJson } from '../../../../support/repositories.js';
 
 const filesOf = (texts: Record<string, string>) => projectFiles(Object.keys(texts), texts);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { dotnet } from '../../../../../workers/builders/languages/dotnet.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 
 function plan(texts: Record<string, string>) {
   const { start, build, versions } = dotnet.plan(projectFiles(Object.keys(texts), texts));

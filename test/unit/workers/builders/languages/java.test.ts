@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { java } from '../../../../../workers/builders/languages/java.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 
 function plan(texts: Record<string, string>) {
   const { start, build, tools, versions } = java.plan(projectFiles(Object.keys(texts), texts));
@@ -23,12 +23,12 @@ describe('The plan of a Java project', () => {
     expect(plan({ 'pom.xml': SPRING })).to.deep.include({
       build: 'mvn -B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" -DskipTests -Dmaven.javadoc.skip=true package',
       start: 'java -jar target/*.jar',
-      tools: ['javac', 'mvn'],
+      tools: ['mvn'],
       builder: 'maven',
     });
     const wrapped = plan({ 'pom.xml': SPRING, ...WRAPPER });
     expect(wrapped.build).to.match(/^sh \.\/mvnw -B /);
-    expect(wrapped).to.deep.include({ tools: ['javac'], builder: undefined });
+    expect(wrapped).to.deep.include({ tools: [], builder: undefined });
     expect(plan({ 'pom.xml': SPRING, mvnw: '' }).build).to.match(/^mvn /);
   });
 
@@ -60,7 +60,7 @@ describe('The plan of a Java project', () => {
     it(`builds ${kind} with Gradle`, () => {
       const found = plan({ 'build.gradle.kts': text, ...GRADLEW });
       expect(found.build).to.equal(`sh ./gradlew --no-daemon --console=plain --build-cache ${task}`);
-      expect(found).to.deep.include({ start, tools: ['javac'], builder: undefined });
+      expect(found).to.deep.include({ start, tools: [], builder: undefined });
     });
   }
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { php } from '../../../../../workers/builders/languages/php.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 import { BuildError } from '../../../../../workers/failures/explained.js';
 import { packageJson } from '../../../../support/repositories.js';
 

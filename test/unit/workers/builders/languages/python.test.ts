@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { python } from '../../../../../workers/builders/languages/python.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 
 const plan = (texts: Record<string, string>) => python.plan(projectFiles(Object.keys(texts), texts));
 const MANAGE = `os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'mysite.settings')`;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { ruby } from '../../../../../workers/builders/languages/ruby.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 import { packageJson } from '../../../../support/repositories.js';
 
 type Texts = Record<string, string>;

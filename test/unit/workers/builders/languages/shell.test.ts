@@ -1,7 +1,7 @@
 import { expect } from 'chai';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { languageOf } from '../../../../../workers/builders/languages/languages.js';
 import { shell } from '../../../../../workers/builders/languages/shell.js';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
 
 const filesOf = (texts: Record<string, string>) => projectFiles(Object.keys(texts), texts);
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import semver from 'semver';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
-import { languageWish, rangeOf, versionFile } from '../../../../../workers/builders/toolchains/language-wish.js';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
+import { languageWish, rangeOf } from '../../../../../workers/builders/toolchains/language-wish.js';
+import { versionFile } from '../../../../../workers/builders/toolchains/version-files.js';
 
 describe('The version of a language that a project names', () => {
   for (const [text, satisfying, other] of [

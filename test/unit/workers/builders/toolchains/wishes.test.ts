@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { projectFiles } from '../../../../../workers/builders/project-files.js';
+import { manifestOf } from '../../../../../workers/builders/files/package-manifest.js';
+import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { nodeWish } from '../../../../../workers/builders/toolchains/node-version.js';
-import { readPackage } from '../../../../../workers/builders/toolchains/package-json.js';
 import { packageManagerOf } from '../../../../../workers/builders/toolchains/package-manager.js';
 import { intersection, versionWish } from '../../../../../workers/builders/toolchains/version-wish.js';
 
@@ -10,7 +10,7 @@ type Texts = Record<string, string>;
 function folder(manifest: object, texts: Texts = {}) {
   const all = { 'package.json': JSON.stringify(manifest), ...texts };
   const files = projectFiles(Object.keys(all), all);
-  return { files, manifest: readPackage(files) };
+  return { files, manifest: manifestOf(files) };
 }
 
 const nodeOf = (manifest: object, texts: Texts = {}) => nodeWish(folder(manifest, texts));
@@ -37,6 +37,9 @@ describe('The Node.js that a project names', () => {
     expect(nodeOf({ engines })).to.deep.equal({ range: '>=18 <23', source: 'engines.node in package.json' });
     expect(nodeOf({ engines, devEngines: { runtime: { name: 'node', version: '^22' } } })?.range).to.equal('^22');
     expect(nodeOf({ engines }, { '.tool-versions': 'ruby 3.1\nnodejs 20.11.0 18.0.0\n' })?.range).to.equal('20.11.0');
+    expect(nodeOf({ engines }, { 'mise.toml': '[tools]\nnode = "22"\n' })?.source).to.equal('mise.toml');
+    expect(nodeOf({}, { 'mise.toml': '[tools]\nnode = { version = "20.1" }\n' })?.range).to.equal('20.1');
+    expect(nodeOf({}, { '.tool-versions': 'nodejs system\n', '.mise.toml': 'node = ["lts"]' })?.range).to.equal('*');
     expect(nodeOf({ engines }, { '.node-version': 'v21.1.0\n' })?.range).to.equal('21.1.0');
     expect(nodeOf({ engines }, { '.nvmrc': '22 # ours\n' })).to.deep.equal({ range: '22', source: '.nvmrc' });
     expect(nodeOf({ engines, volta: { node: '20.9.0' } }, { '.nvmrc': '22' })?.range).to.equal('20.9.0');

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
+
+/** A failed request. `status` is 0 if there was no answer. */
+export class ApiError extends CliError {
+  readonly status: number;
+  readonly code: string;
+  /** Seconds after which the API wants to be asked again; 0 if it did not say. */
+  readonly retryAfter: number;
+
+  constructor(status: number, code: string, message: string, retryAfter = 0) {
+    super(status === 0 ? EXIT.unreachable : exitCodeOf(status), message);
+    this.name = 'ApiError';
+    this.status = status;
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+
+  /** True if the same request may succeed later: no answer, an overloaded server, or a limit. */
+  get passing(): boolean {
+    return this.exitCode === EXIT.unreachable || this.exitCode === EXIT.rateLimited || this.status >= 500;
+  }
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+
+const ANSWER_MS = 60_000;
+/** Pauses before a request is tried again. A command should not hang at an installation that is not there. */
+const PAUSES_MS = [200, 600];
+
+/** Sends one request. Throws ApiError for every answer that is not a success. */
+export async function send(
+  url: string,
+  init: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },
+): Promise<Answer> {
+  const signals = [AbortSignal.timeout(ANSWER_MS), ...(init.signal ? [init.signal] : [])];
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(url, {
+      method: init.method,
+      headers: {
+        'User-Agent': 'rnv',
+        ...(init.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...init.headers,
+      },
+      body: init.body === undefined ? null : JSON.stringify(init.body),
+      signal: AbortSignal.any(signals),
+      // A key is for the address that it was given for.
+      redirect: 'manual',
+    });
+    text = await response.text();
+  } catch (error) {
+    init.signal?.throwIfAborted();
+    throw new ApiError(0, 'unreachable', `${new URL(url).origin} cannot be reached: ${reasonOf(error)}`);
+  }
+  const to = response.headers.get('location');
+  if (response.status >= 300 && response.status < 400)
+    throw new ApiError(response.status, 'redirected', `${url} answers with a redirect to ${to}; use that address`);
+  const body = parse(text);
+  if (response.ok && body !== undefined) return { status: response.status, headers: response.headers, body };
+  throw failure(url, response, body);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface ErrorBody {
+  error?: { code?: string; message?: string; details?: { path: string; message: string }[] };
+  requestId?: string;
+}
+
+function failure(url: string, response: Response, body: unknown): ApiError {
+  const { error, requestId } = (body ?? {}) as ErrorBody;
+  const retryAfter = Number(response.headers.get('retry-after') ?? 0) || 0;
+  if (!error?.code) {
+    const message = `${new URL(url).origin} answered ${response.status} and no JSON; is it the address of the API?`;
+    return new ApiError(response.status, 'unexpected', message, retryAfter);
+  }
+  const details = (error.details ?? []).map(({ path, message }) => `\n  ${path} ${message}`).join('');
+  const message = `${error.message ?? error.code}${details} (${error.code}, request ${requestId})`;
+  return new ApiError(response.status, error.code, message, retryAfter);
+}
+
+function reasonOf(error: unknown): string {
+  const cause = (error as { cause?: { code?: string; message?: string } }).cause;
+  const text = cause?.code ?? cause?.message ?? (error instanceof Error ? error.message : String(error));
+  return text === 'ECONNREFUSED' ? 'nothing listens there' : text;
+}
+
+/** Requests of the versioned API with a key. */
+export class ApiClient {
+  readonly url: string;
+  readonly workspaceId: string;
+  readonly #key: string;
+  readonly #signal: AbortSignal;
+
+  constructor(init: { url: string; key: string; workspaceId: string; signal: AbortSignal }) {
+    this.url = init.url;
+    this.workspaceId = init.workspaceId;
+    this.#key = init.key;
+    this.#signal = init.signal;
+  }
+
+  /** The key, for git. */
+  get key(): string {
+    return this.#key;
+  }
+
+  /** Reads below the workspace. A short outage is waited for. */
+  get<T>(path: string): Promise<T> {
+    return this.#retrying(() => this.once<T>('GET', path));
+  }
+
+  /** Writes below the workspace. A repetition has the same Idempotency-Key, so nothing is done twice. */
+  write<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: unknown = {}): Promise<T> {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    return this.#retrying(() => this.once<T>(method, path, body, headers));
+  }
+
+  /** One attempt. Throws ApiError. */
+  async once<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+    const answer = await send(`${this.url}/api/v1/workspaces/${this.workspaceId}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${this.#key}`, ...headers },
+      body,
+      signal: this.#signal,
+    });
+    return answer.body as T;
+  }
+
+  async #retrying<T>(attempt: () => Promise<T>): Promise<T> {
+    for (const pause of PAUSES_MS) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.exitCode !== EXIT.unreachable) throw error;
+        await delay(pause, undefined, { signal: this.#signal });
+      }
+    }
+    return attempt();
+  }
+}

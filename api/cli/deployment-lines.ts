@@ -1,0 +1,57 @@
+import type { Deployment } from './api-types.js';
+import { oneLine, printable, seconds, shortId } from './terminal-text.js';
+
+/** Formats deployments for the terminal. Pure: the API's answer and the time are given. */
+
+type Step = Deployment['steps'][number];
+
+const WIDTH = 9;
+const MAX_ERROR_LINES = 12;
+
+/** Returns a step that ended: `  build    11.8 s   usually 14 s`. */
+export function stepLine(step: Step, note: string): string {
+  const ms = Date.parse(step.finishedAt ?? step.startedAt) - Date.parse(step.startedAt);
+  return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
+}
+
+/** Returns the step that runs, after `ms`. */
+export function runningLine(name: string, ms: number, note: string): string {
+  return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
+}
+
+/** Returns the median build time of deployments that went live. Null if fewer than two built something. */
+export function usualBuild(earlier: readonly Deployment[]): number | null {
+  const times = earlier
+    .filter(({ status }) => status === 'live')
+    .flatMap(({ steps }) => steps.filter(({ name }) => name === 'build'))
+    .flatMap(({ startedAt, finishedAt }) => (finishedAt ? [Date.parse(finishedAt) - Date.parse(startedAt)] : []))
+    .filter((ms) => ms > 0)
+    .slice(0, 5)
+    .sort((a, b) => a - b);
+  return times.length < 2 ? null : (times[Math.floor(times.length / 2)] ?? null);
+}
+
+/** Returns the time from the request to the end, in milliseconds. */
+export function wholeTime({ createdAt, finishedAt }: Deployment): number {
+  return finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
+}
+
+/** Returns the cause of a failure, indented; the log has the rest. */
+export function errorLines({ error }: Deployment): string[] {
+  const lines = printable(error)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const shown = lines.length > MAX_ERROR_LINES ? [...lines.slice(0, MAX_ERROR_LINES - 1), '…'] : lines;
+  return shown.map((line) => `    ${line}`);
+}
+
+/** Returns what still serves after a deployment that did not go live, and where to read on. */
+export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
+  const serves =
+    liveDeploymentId === null ? 'Nothing serves yet.' : `Release ${shortId(liveDeploymentId)} still serves.`;
+  return `${serves} All: rnv logs -s ${quoted(serviceName)} --deployment ${shortId(deployment.id)}`;
+}
+
+function quoted(name: string): string {
+  return /^[\w.@/-]+$/.test(name) ? name : `'${printable(name).replaceAll("'", "'\\''")}'`;
+}

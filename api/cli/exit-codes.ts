@@ -1,0 +1,46 @@
+import { escaped } from './terminal-text.js';
+
+/** How `rnv` ends. Scripts rely on these numbers. */
+export const EXIT = {
+  done: 0,
+  unexpected: 1,
+  usage: 2,
+  notSignedIn: 3,
+  forbidden: 4,
+  notFound: 5,
+  conflict: 6,
+  rateLimited: 7,
+  unreachable: 8,
+  failed: 20,
+  cancelled: 21,
+  /** The wait ended; the work goes on. */
+  timedOut: 22,
+  interrupted: 130,
+} as const;
+
+/** Ends the command with a message for people, which may quote others, and an exit code for scripts. */
+export class CliError extends Error {
+  readonly exitCode: number;
+
+  /** `exitCode` is one of `EXIT`, or that of a command that was run. */
+  constructor(exitCode: number, message: string) {
+    super(escaped(message));
+    this.name = 'CliError';
+    this.exitCode = exitCode;
+  }
+}
+
+/** Returns an answer that is missing without a terminal. `flag` is what gives it. */
+export function missingAnswer(what: string, flag: string): CliError {
+  return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
+}
+
+const BY_STATUS: Readonly<Record<number, number>> = {
+  ...{ 400: EXIT.usage, 413: EXIT.usage, 401: EXIT.notSignedIn, 403: EXIT.forbidden, 404: EXIT.notFound },
+  ...{ 409: EXIT.conflict, 429: EXIT.rateLimited, 502: EXIT.unreachable, 503: EXIT.unreachable, 504: EXIT.unreachable },
+};
+
+/** Returns the exit code of a failed answer of the API. */
+export function exitCodeOf(status: number): number {
+  return BY_STATUS[status] ?? EXIT.unexpected;
+}

@@ -1,0 +1,35 @@
+import type { ApiClient } from './api-client.js';
+import type { LogBatch, LogLine } from './api-types.js';
+
+const BATCH = 500;
+
+/** A place in a log. `path` is that of the log with its filters, `at` the cursor of an earlier answer. */
+export class LogCursor {
+  readonly #api: ApiClient;
+  readonly #path: string;
+  #at: number;
+
+  constructor(api: ApiClient, path: string, at: number) {
+    this.#api = api;
+    this.#path = path;
+    this.#at = at;
+  }
+
+  /** Shows the lines that came since, and returns how many. Throws ApiError; lines that were shown are not shown again. */
+  async read(show: (line: LogLine) => void): Promise<number> {
+    let count = 0;
+    for (let more = true; more; ) {
+      const batch = await this.#api.once<LogBatch>('GET', `${this.#path}&after=${this.#at}&limit=${BATCH}`);
+      for (const line of batch.items) show(line);
+      count += batch.items.length;
+      this.#at = batch.cursor;
+      more = batch.hasMore;
+    }
+    return count;
+  }
+
+  /** The cursor after the lines that were shown. */
+  get at(): number {
+    return this.#at;
+  }
+}

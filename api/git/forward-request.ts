@@ -1,0 +1,102 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { connect } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { pipeline } from 'node:stream';
+import type { Config } from '../../shared/core/config.js';
+import { AppError } from '../../shared/core/errors.js';
+import type { ApiContext } from '../http/state.js';
+
+/** The header with which an API process proves that it forwards a request, so that it is not counted and forwarded again. */
+export const FORWARDED_HEADER = 'x-ranvier-forwarded';
+const CONNECT_MS = 3000;
+/** Headers of one connection, and those that the next connection makes itself. */
+const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
+
+/** Returns the address of this process for other hosts: `INTERNAL_URL`, or the host's own address. */
+export function internalAddress({
+  internalUrl,
+  apiAddress,
+  port,
+}: Pick<Config, 'internalUrl' | 'apiAddress' | 'port'>) {
+  if (internalUrl !== null) return internalUrl;
+  const outer = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  const address = apiAddress ?? outer ?? '127.0.0.1';
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`;
+}
+
+/**
+ * Passes a request of git to the API process that has the repository, and its answer back. Throws engine_unavailable if none of the
+ * addresses takes a connection; nothing of the request was read then.
+ */
+export async function forwardTo(ctx: ApiContext, addresses: readonly string[], token: string): Promise<void> {
+  const address = await reachable(addresses);
+  if (address === null) {
+    throw new AppError('engine_unavailable', 'The API host that has this repository does not answer; try again later');
+  }
+  const { req, res } = ctx;
+  const headers = { ...req.headers };
+  for (const name of OWN_HEADERS) delete headers[name];
+  const target = new URL(address);
+  const request = target.protocol === 'https:' ? requestHttps : requestHttp;
+  ctx.status = 200;
+  ctx.respond = false;
+  await new Promise<void>((resolve) => {
+    const onward = request(target, {
+      method: ctx.method,
+      // Not `req.url`: a request line may name a host, which must not decide who gets the key and the proof of forwarding.
+      path: `${ctx.path}${ctx.search}`,
+      headers: { ...headers, [FORWARDED_HEADER]: token },
+    });
+    const fail = () => {
+      if (!res.headersSent) {
+        res.writeHead(502, { 'Content-Type': 'text/plain; charset=utf-8' });
+        res.end('The API host that has this repository broke off; try again\n');
+      } else res.destroy();
+      resolve();
+    };
+    onward.once('error', fail);
+    onward.once('response', (answer) => {
+      const passed = { ...answer.headers };
+      for (const name of OWN_HEADERS) delete passed[name];
+      res.writeHead(answer.statusCode ?? 502, passed);
+      // A pusher that has gone changes nothing for the other host, once it has the whole request.
+      res.once('close', () => {
+        if (!req.complete || ctx.method === 'GET') onward.destroy();
+        else answer.resume();
+      });
+      answer.once('error', fail);
+      answer.once('end', resolve);
+      answer.pipe(res);
+    });
+    // A request that breaks off breaks off there as well.
+    pipeline(req, onward, (error) => {
+      if (error && !req.complete) onward.destroy();
+    });
+  });
+}
+
+/** The first address that takes a connection. */
+async function reachable(addresses: readonly string[]): Promise<string | null> {
+  for (const address of addresses) {
+    const { hostname, port, protocol } = new URL(address);
+    const number = Number(port) || (protocol === 'https:' ? 443 : 80);
+    if (await accepts(hostname.replace(/^\[|\]$/g, ''), number)) return address;
+  }
+  return null;
+}
+
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: CONNECT_MS });
+    const end = (taken: boolean) => () => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.once('connect', end(true));
+    socket.once('timeout', end(false));
+    socket.once('error', end(false));
+  });
+}

@@ -1,0 +1,277 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { validate as isUuid } from 'uuid';
+import type { Db } from '../../shared/core/database/client.js';
+import { exists } from '../../shared/core/exists.js';
+import { linked } from '../../shared/core/lock-file.js';
+import type { Logger } from '../../shared/core/log.js';
+import { branchRef, FOLDER_ID_FILE, keptRef, PUSHED_FOLDER, repositoryFolder } from '../../shared/pushes/model.js';
+import {
+  announceHost,
+  goneServices,
+  keptDeployments,
+  type PushedRepositoryRow,
+  recordRepository,
+  recordSize,
+  withdrawHost,
+} from '../../shared/pushes/store.js';
+import type { ServiceRow } from '../../shared/services/rows.js';
+import { type GitResult, runGit } from './git-process.js';
+import { writeHooks } from './repository-hooks.js';
+
+const NOTHING = '0'.repeat(40);
+/** Releases whose commits a repository keeps even if no branch has them any more, so that they can be built again. */
+const KEPT_RELEASES = 10;
+/** A note of `noteShallow` is renewed this often, and is valid for the second time after that, in milliseconds. */
+const NOTE_RENEW_MS = 10_000;
+const NOTE_HOLDS_MS = 60_000;
+/** How many pushes pass before a repository is packed and its unreachable commits are removed. */
+export const PUSHES_BEFORE_PACKING = 20;
+
+/** The bare repositories of services that are deployed by push, below `DATA_DIR/pushed`. */
+export class PushedRepositories {
+  readonly #db: Db;
+  readonly #log: Logger;
+  readonly #folder: string;
+  readonly #address: string;
+  #prepared: Promise<{ id: string; hooks: string }> | null = null;
+
+  /** `address` is the URL at which other API hosts reach this process. */
+  constructor({ db, log, dataDir, address }: { db: Db; log: Logger; dataDir: string; address: string }) {
+    this.#address = address;
+    this.#db = db;
+    this.#log = log;
+    this.#folder = join(dataDir, PUSHED_FOLDER);
+  }
+
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** Returns the id of this folder and the folder of the git hooks. Makes both if they do not exist yet. */
+  prepare(): Promise<{ id: string; hooks: string }> {
+    this.#prepared ??= this.#make().catch((error: unknown) => {
+      this.#prepared = null;
+      throw error;
+    });
+    return this.#prepared;
+  }
+
+  /**
+   * Opens the service's repository with HEAD at the service's branch, and makes it if it does not exist yet. `repository` is null if
+   * it is on another API host.
+   */
+  async open(
+    service: Pick<ServiceRow, 'id' | 'configuration'>,
+  ): Promise<{ repository: PushedRepository | null; row: PushedRepositoryRow }> {
+    const { id, hooks } = await this.prepare();
+    const row = await recordRepository(this.#db, service.id, id);
+    if (row.folder_id !== id) return { repository: null, row };
+    const path = join(this.#folder, repositoryFolder(service.id));
+    if (!(await exists(join(path, 'HEAD')))) await this.#init(path);
+    const repository = new PushedRepository(path, hooks);
+    await repository.pointHead(service.configuration.branch);
+    return { repository, row };
+  }
+
+  /** Records this process's address, so that other API hosts forward git requests for the repositories of this folder to it. */
+  async announce(): Promise<void> {
+    await announceHost(this.#db, (await this.prepare()).id, this.#address);
+  }
+
+  /** Removes this process's address again. */
+  async withdraw(): Promise<void> {
+    if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
+  }
+
+  /** A repository that was opened before. */
+  async at(serviceId: string): Promise<PushedRepository> {
+    const { hooks } = await this.prepare();
+    return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
+  }
+
+  /** Records the repository's size. With `pack` it is packed first, and commits that nothing needs are removed. */
+  async tidy(serviceId: string, pack: boolean): Promise<void> {
+    const repository = await this.at(serviceId);
+    if (pack) {
+      await repository.forgetExcept(await keptDeployments(this.#db, serviceId, KEPT_RELEASES));
+      const packed = await repository.pack();
+      if (!packed.ok)
+        this.#log.warn({ serviceId }, `a pushed repository cannot be packed: ${packed.stderr.slice(0, 500)}`);
+    }
+    await recordSize(this.#db, serviceId, await repository.size(), pack);
+  }
+
+  /** Removes the repositories of deleted services; returns how many it removed. */
+  async removeGone(): Promise<number> {
+    const names = await readdir(this.#folder).catch(() => []);
+    const ids = names.flatMap((name) =>
+      name.endsWith('.git') && isUuid(name.slice(0, -4)) ? [name.slice(0, -4)] : [],
+    );
+    if (ids.length === 0) return 0;
+    const gone = await goneServices(this.#db, ids);
+    for (const id of gone) await rm(join(this.#folder, repositoryFolder(id)), { recursive: true, force: true });
+    return gone.length;
+  }
+
+  async #make(): Promise<{ id: string; hooks: string }> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const path = join(this.#folder, FOLDER_ID_FILE);
+    const own = `${path}.${randomUUID()}`;
+    await writeFile(own, `${randomUUID()}\n`, { mode: 0o600 });
+    await linked(own, path).finally(() => rm(own, { force: true }));
+    const id = (await readFile(path, 'utf8')).trim();
+    await announceHost(this.#db, id, this.#address);
+    return { id, hooks: await writeHooks(this.#folder) };
+  }
+
+  async #init(path: string): Promise<void> {
+    const own = `${path}.${randomUUID()}`;
+    const made = await runGit(null, ['init', '-q', '--bare', '--template=', '--', own]);
+    if (!made.ok) throw new Error(`git init failed: ${made.stderr}`);
+    await rename(own, path).catch(async (error: unknown) => {
+      await rm(own, { recursive: true, force: true });
+      if (!(await exists(join(path, 'HEAD')))) throw error;
+    });
+  }
+}
+
+/** One bare repository. */
+export class PushedRepository {
+  readonly path: string;
+  readonly hooks: string;
+  readonly #renewals: NodeJS.Timeout[] = [];
+
+  constructor(path: string, hooks: string) {
+    this.path = path;
+    this.hooks = hooks;
+  }
+
+  /** HEAD is the service's branch, which is what a clone checks out. */
+  async pointHead(branch: string): Promise<void> {
+    const text = await readFile(join(this.path, 'HEAD'), 'utf8').catch(() => '');
+    if (text.trim() === `ref: ${branchRef(branch)}`) return;
+    await this.#git('symbolic-ref', 'HEAD', branchRef(branch));
+  }
+
+  /** The names of all branches. */
+  async branches(): Promise<Set<string>> {
+    const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads');
+    return new Set(stdout.split('\n').filter((name) => name !== ''));
+  }
+
+  /** True if the id is one of a commit, which a tag or a file is not. */
+  async hasCommit(sha: string): Promise<boolean> {
+    return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
+  }
+
+  /** The commit's subject line, at most 200 characters. */
+  async subject(sha: string): Promise<string> {
+    return (await this.#git('log', '--no-walk', '--format=%s', '--end-of-options', sha)).stdout.trim().slice(0, 200);
+  }
+
+  /** Moves a branch. With `from`, only if the branch is there. */
+  async moveBranch(branch: string, to: string, from?: string): Promise<GitResult> {
+    return this.#git('update-ref', branchRef(branch), to, ...(from === undefined ? [] : [from]));
+  }
+
+  async deleteBranch(branch: string, from: string): Promise<GitResult> {
+    return this.#git('update-ref', '-d', branchRef(branch), from);
+  }
+
+  /** Keeps a deployment's commit, whatever happens to the branch. */
+  async keep(deploymentId: string, sha: string): Promise<void> {
+    const kept = await this.#git('update-ref', keptRef(deploymentId), sha, NOTHING);
+    if (!kept.ok) throw new Error(`the pushed commit cannot be kept: ${kept.stderr}`);
+  }
+
+  async forget(deploymentId: string): Promise<void> {
+    await this.#git('update-ref', '-d', keptRef(deploymentId));
+  }
+
+  /** Forgets the commits of all other deployments. */
+  async forgetExcept(kept: ReadonlySet<string>): Promise<void> {
+    const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/ranvier');
+    for (const id of stdout.split('\n')) if (id !== '' && !kept.has(id)) await this.forget(id);
+  }
+
+  /** Packs everything, and removes what nothing refers to and is older than an hour. */
+  async pack(): Promise<GitResult> {
+    return runGit(this.path, ['gc', '-q', '--prune=1.hour.ago'], { long: true });
+  }
+
+  /** Bytes of its objects on the disk. */
+  async size(): Promise<number> {
+    const { stdout } = await this.#git('count-objects', '-v');
+    const kib = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(stdout)?.[1] ?? 0);
+    return 1024 * (kib('size') + kib('size-pack'));
+  }
+
+  /**
+   * Notes the commits at which the history of a shallow push ends, until `adoptShallow`. `lines` are ids of commits. The push is held until
+   * then, or until `release`.
+   */
+  async noteShallow(deploymentId: string, lines: string): Promise<void> {
+    const note = this.#shallowNote(deploymentId);
+    await writeFile(note, lines, { mode: 0o600 });
+    const renew = () => {
+      const now = new Date();
+      // The note is gone once it was adopted.
+      utimes(note, now, now).catch(() => undefined);
+    };
+    this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
+  }
+
+  /** Stops renewing notes: git has ended. */
+  release(): void {
+    for (const renewal of this.#renewals.splice(0)) clearInterval(renewal);
+  }
+
+  /**
+   * True while git is going to move the ref of a shallow push itself. If its ref or the file `shallow` changed meanwhile, git would die
+   * without an answer, and the pusher's git would wait for ever. The note of a process that died holds for a minute.
+   */
+  async isHeld(deploymentId: string): Promise<boolean> {
+    const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);
+    return note !== null && Date.now() - note.mtimeMs < NOTE_HOLDS_MS;
+  }
+
+  /** Makes a note of `noteShallow` part of the repository, unless git has done so itself. */
+  async adoptShallow(deploymentId: string): Promise<void> {
+    const note = this.#shallowNote(deploymentId);
+    const noted = await readFile(note, 'utf8').catch(() => null);
+    if (noted === null) return;
+    const path = join(this.path, 'shallow');
+    const known = idsOf(await readFile(path, 'utf8').catch(() => ''));
+    const added: string[] = [];
+    for (const id of idsOf(noted)) if (!known.includes(id) && (await this.#lacksParent(id))) added.push(id);
+    if (added.length > 0) {
+      // The lock file is that of git: another push fails instead of losing lines.
+      await writeFile(`${path}.lock`, `${[...known, ...added].join('\n')}\n`, { mode: 0o644, flag: 'wx' });
+      await rename(`${path}.lock`, path);
+    }
+    await rm(note, { force: true });
+  }
+
+  async #lacksParent(sha: string): Promise<boolean> {
+    const { ok, stdout } = await this.#git('cat-file', 'commit', sha);
+    if (!ok) return false;
+    for (const [, parent = ''] of stdout.split('\n\n', 1)[0]?.matchAll(/^parent ([0-9a-f]+)$/gm) ?? []) {
+      if (!(await this.hasCommit(parent))) return true;
+    }
+    return false;
+  }
+
+  #shallowNote(deploymentId: string): string {
+    return join(this.path, `ranvier-shallow-${deploymentId}`);
+  }
+
+  #git(...args: string[]): Promise<GitResult> {
+    return runGit(this.path, args);
+  }
+}
+
+function idsOf(lines: string): string[] {
+  return lines.split('\n').filter((id) => /^[0-9a-f]{40,64}$/.test(id));
+}

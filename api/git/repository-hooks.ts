@@ -1,0 +1,63 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exists } from '../../shared/core/exists.js';
+import { MAX_UPDATES } from '../../shared/pushes/model.js';
+
+/**
+ * The hooks of pushed repositories. They are relays: git starts them with the pipes 3, 4 and 5 of `http-backend`, and the API
+ * process at the other ends decides. If that process dies, the pipes end, and with them the hook.
+ */
+
+/** First it names the file with the commits at which the history of a shallow push ends; '' if the push is not shallow. */
+const PROC_RECEIVE = `#!/bin/sh
+# The shell gives a background command no input, except one that is named.
+exec 6<&0
+shallow=\${GIT_SHALLOW_FILE:-}
+printf '%04x%s\\n' $((\${#shallow} + 5)) "$shallow" >&3
+cat <&6 >&3 &
+input=$!
+cat <&5 >&2 &
+messages=$!
+cat <&4
+wait $messages
+kill $input 2>/dev/null
+exit 0
+`;
+
+/** Refuses other refs than branches before `proc-receive`, so that nothing of the push is kept. */
+const PRE_RECEIVE = `#!/bin/sh
+count=0
+while read -r from to ref; do
+  count=$((count + 1))
+  if [ $count -gt ${MAX_UPDATES} ]; then
+    echo 'A push may change ${MAX_UPDATES} branches at most, and this one changes more than ${MAX_UPDATES}. Nothing was stored.' >&2
+    exit 1
+  fi
+  case "$ref" in
+    refs/heads/*) ;;
+    *)
+      printf '%s is refused: only branches can be pushed here, no tags and nothing else. Nothing was stored.\\n' "$ref" >&2
+      exit 1
+      ;;
+  esac
+done
+`;
+
+const HOOKS: Readonly<Record<string, string>> = { 'proc-receive': PROC_RECEIVE, 'pre-receive': PRE_RECEIVE };
+
+/** Writes the hooks below `folder`, unless they are there; returns their folder. */
+export async function writeHooks(folder: string): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(HOOKS)).digest('hex').slice(0, 16);
+  const path = join(folder, `hooks-${hash}`);
+  if (await exists(path)) return path;
+  const own = `${path}.${randomUUID()}`;
+  await mkdir(own, { recursive: true, mode: 0o700 });
+  for (const [name, text] of Object.entries(HOOKS)) await writeFile(join(own, name), text, { mode: 0o700 });
+  await rename(own, path).catch(async (error: unknown) => {
+    await rm(own, { recursive: true, force: true });
+    // Another process was faster.
+    if (!(await exists(path))) throw error;
+  });
+  return path;
+}

@@ -1,0 +1,48 @@
+import { isIP } from 'node:net';
+import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
+
+/** The longest IPv6 address, one with an embedded IPv4 address, and a prefix. */
+export const MAX_IP_RANGE_LENGTH = 49;
+export const MAX_TIME_ZONE_LENGTH = 64;
+
+/** Returns the string formats of our schemas beyond the standard ones; ajv is given this table. `now` is the clock of schedules. */
+export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
+  return {
+    'ip-range': atMost(MAX_IP_RANGE_LENGTH, isIpRange),
+    'time-zone': atMost(MAX_TIME_ZONE_LENGTH, isTimeZone),
+    branch: isBranchName,
+    cron: atMost(MAX_SCHEDULE_LENGTH, (value) => isSchedule(value, now())),
+  };
+}
+
+/** Returns a check that refuses longer text unread: a schema checks formats of over-long text too. */
+export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
+  return (value) => value.length <= length && isValid(value);
+}
+
+export function isIpRange(value: string): boolean {
+  const [address = '', prefix, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+/** Returns true for branches, tags and commits that git accepts and that need no quoting. */
+export function isBranchName(name: string): boolean {
+  return (
+    /^[A-Za-z0-9._/#@+-]{1,255}$/.test(name) &&
+    !/^[-/]|\.\.|\/\/|[/.]$/.test(name) &&
+    !name.split('/').some((part) => part.startsWith('.') || part.endsWith('.lock')) &&
+    name !== '@'
+  );
+}
+
+function isTimeZone(value: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+    return value !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,124 @@
+import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
+import type { WorkKind } from './kind.js';
+
+/**
+ * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
+ * handed to the queue engine; `dispatches` counts the jobs made for the record and is part of the job's id.
+ */
+export interface DueRecord {
+  id: string;
+  dispatches: number;
+  /** The value of the column that selects the queue; null if the kind has one queue. */
+  kind: string | null;
+}
+
+/** The statement that `sql` makes of a value, prepared once for each value. */
+function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key: Key) => Prepared<Row> {
+  const known = new WeakMap<Key, Prepared<Row>>();
+  return (key) => {
+    const found = known.get(key) ?? prepare<Row>(sql(key));
+    known.set(key, found);
+    return found;
+  };
+}
+
+/** SQL: the column that selects the queue. */
+function queueColumn({ queueBy }: WorkKind): string {
+  return queueBy?.column ?? 'null::text';
+}
+
+/** SQL: a record is due. */
+function isDue({ due }: WorkKind): string {
+  return `${due === undefined ? '' : `${due} and `}due_at <= now()`;
+}
+
+export interface WaitingWork {
+  /** The tables that have records that wait for admission. */
+  waiting: string[];
+  /** The tables that have due records. */
+  due: string[];
+}
+
+const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
+  const tables = (conditions: [table: string, condition: string][]) =>
+    `array(${conditions.map(([table, of]) => `select '${table}' where exists (select from ${table} where ${of})`).join(' union all ')})`;
+  const waiting = kinds.flatMap(({ table, waiting: of }): [string, string][] =>
+    of === undefined ? [] : [[table, of]],
+  );
+  return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
+});
+
+/** Returns the tables with work to admit or dispatch. Most runs find nothing, and then this is their only statement. */
+export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
+  return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
+}
+
+const TAKE = preparedOnce<WorkKind, DueRecord>(
+  (kind) =>
+    `with due as (
+       select id, due_at from ${kind.table} where ${isDue(kind)} order by due_at, id limit $1 for update skip locked
+     ), taken as (
+       update ${kind.table} r set due_at = null from due where r.id = due.id
+       returning r.id, r.dispatches, ${queueColumn(kind)} as kind, due.due_at
+     )
+     select id, dispatches, kind from taken order by due_at, id`,
+);
+
+/**
+ * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process is
+ * taking are skipped.
+ */
+export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): Promise<DueRecord[]> {
+  return rowsOfPrepared(trx, TAKE(kind), [limit]);
+}
+
+/**
+ * Makes a further job due for a record whose last job was number `dispatches`, in `delayMs` from now. False if another process did
+ * so meanwhile.
+ */
+export async function makeDue(
+  db: Db,
+  { table }: WorkKind,
+  { id, dispatches }: { id: string; dispatches: number },
+  delayMs = 0,
+): Promise<boolean> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `update ${table} set dispatches = dispatches + 1, due_at = now() + :delayMs * interval '1 millisecond'
+      where id = :id and dispatches = :dispatches and due_at is null returning id`,
+    { id, dispatches, delayMs },
+  );
+  return rows.length > 0;
+}
+
+/** An open record without a lease that has waited longer than a job should need. */
+export interface AbandonedRecord extends DueRecord {
+  table: string;
+}
+
+/** SQL: open records of a kind that no worker holds and that nothing has touched for `:idleSeconds`, the oldest first. */
+function abandonedSql(kind: WorkKind): string[] {
+  const { table, abandoned, waiting, lease } = kind;
+  if (abandoned === null) return [];
+  const conditions = [
+    abandoned.open,
+    ...(waiting === undefined ? [] : ['admitted_at is not null']),
+    'due_at is null',
+    ...(lease === null ? [] : ['(lease_expires_at is null or lease_expires_at < now())']),
+    `${abandoned.touched} < now() - :idleSeconds * interval '1 second'`,
+  ];
+  return [
+    `(select ${abandoned.distinct ?? ''} '${table}' as "table", id, dispatches, ${queueColumn(kind)} as kind from ${table}
+       where ${conditions.join(' and ')} order by ${abandoned.order} limit 500)`,
+  ];
+}
+
+/** Returns open records that no worker holds and that have not changed for `idleSeconds`, oldest first. */
+export async function findAbandoned(
+  db: Db,
+  kinds: readonly WorkKind[],
+  idleSeconds: number,
+): Promise<AbandonedRecord[]> {
+  return rowsOf<AbandonedRecord>(db, kinds.flatMap(abandonedSql).join(' union all '), { idleSeconds });
+}

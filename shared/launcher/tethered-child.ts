@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { signalGroup } from '../core/signal-process.js';
+
+export interface TetherOptions {
+  /** The signal that asks this program to end, also after our own sudden end. */
+  stopSignal: 'TERM' | 'INT';
+  /** Seconds between that signal and KILL, if this process ends first. */
+  orphanSeconds: number;
+  /** What the watcher shows on its command line, by which a later run finds it. */
+  label: string;
+  env: NodeJS.ProcessEnv;
+  cwd: string;
+  /** Runs the child as another user; only root may. */
+  user?: { uid: number; gid: number } | undefined;
+  /** An open descriptor that the child finds as its descriptor 4. */
+  passDescriptor?: number | undefined;
+}
+
+/** A child in its own process group. The group ends when this process ends, even by kill -9. */
+export interface Tethered {
+  pid: number;
+  stdout: NodeJS.ReadableStream;
+  stderr: NodeJS.ReadableStream;
+  /** Resolves when the child has ended, with the reason in words ("exit code 1", "signal SIGKILL"). */
+  ended: Promise<string>;
+  /** Sends the signal to the child. */
+  kill(signal: NodeJS.Signals): void;
+  /** Kills the child with all that it started in its process group. */
+  killGroup(): void;
+}
+
+/**
+ * Descriptor 3 is the tether: a pipe whose other end only this process holds. A watcher in the child's process group waits
+ * for its end, which means that this process has ended. While the watcher runs, the group's number cannot be reused, so no other
+ * process is ever signalled. The program itself replaces the shell.
+ */
+const WATCH = `
+signal=$1 tenths=$(($2 * 10)); shift 2
+( (
+  trap '' TERM INT HUP
+  read -r never <&3
+  kill -s "$signal" 0
+  while [ "$tenths" -gt 0 ] && kill -0 $$; do sleep 0.1; tenths=$((tenths - 1)); done
+  kill -s KILL 0
+) >/dev/null 2>&1 & )
+exec "$@" 3<&-
+`;
+
+const LAST_LINES_MS = 500;
+
+/** Starts `argv` tied to this process. Throws if the program cannot be started at all. */
+export async function spawnTethered(argv: string[], options: TetherOptions): Promise<Tethered> {
+  const { stopSignal, orphanSeconds, label, env, cwd, user, passDescriptor } = options;
+  const child = spawn('/bin/sh', ['-c', WATCH, label, stopSignal, String(orphanSeconds), ...argv], {
+    cwd,
+    env,
+    ...user,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', passDescriptor ?? 'ignore'],
+  });
+  await started(child);
+  const { pid, stdout, stderr } = child;
+  if (pid === undefined || !stdout || !stderr) throw new Error(`${argv[0]} has no process id or output`);
+  const tether = child.stdio[3] as Socket;
+  tether.on('error', () => tether.destroy());
+  const ended = new Promise<string>((resolve) => {
+    child.once('exit', (code, signal) => {
+      // The watcher ends with whatever the program left behind in its group.
+      signalGroup(pid, 'SIGKILL');
+      tether.destroy();
+      const end = signal ? `signal ${signal}` : `exit code ${code}`;
+      // Its last lines come with `close`; a process that left the group may hold the output open for ever.
+      const timer = setTimeout(() => resolve(end), LAST_LINES_MS);
+      child.once('close', () => {
+        clearTimeout(timer);
+        resolve(end);
+      });
+    });
+  });
+  return {
+    pid,
+    stdout,
+    stderr,
+    ended,
+    kill(signal) {
+      child.kill(signal);
+    },
+    killGroup() {
+      if (child.exitCode === null && child.signalCode === null) signalGroup(pid, 'SIGKILL');
+    },
+  };
+}
+
+function started(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', reject);
+  });
+}

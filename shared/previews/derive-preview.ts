@@ -1,0 +1,73 @@
+import type { Transaction } from '../core/database/client.js';
+import { AppError } from '../core/errors.js';
+import type { CommandDeps } from '../secrets/command-deps.js';
+import { copyAddress } from '../services/repository-address.js';
+import type { ServiceRow } from '../services/rows.js';
+import { getService, updateServiceRow } from '../services/store.js';
+import type { VariablesOf } from '../variables/resolve.js';
+import { previewConfiguration } from './model.js';
+import { approvedCommit } from './pull-store.js';
+import { type PreviewRow, previewOf, touchPreview } from './store.js';
+
+/** A service that is about to be deployed, and the variables for it. */
+export interface Deployable {
+  service: ServiceRow;
+  /** Null if the deployment gets none. */
+  variables: VariablesOf | null;
+  commitSha: string | undefined;
+}
+
+/**
+ * Updates a preview to the configuration of its service, and returns what is to be deployed. Any other service is returned as it
+ * is. The preview of a fork deploys the commit that a member approved, and no other. The service is locked. Throws conflict if the
+ * preview cannot be deployed, service_archived.
+ */
+export async function derivePreview(
+  trx: Transaction,
+  { keyring }: Pick<CommandDeps, 'keyring'>,
+  service: ServiceRow,
+  { branch, commitSha }: { branch?: string | undefined; commitSha?: string | undefined },
+): Promise<Deployable> {
+  const preview = await previewOf(trx, service.id);
+  if (!preview) return { service, variables: { serviceId: service.id, scope: 'production' }, commitSha };
+  if (branch !== undefined && branch !== preview.branch) {
+    throw new AppError(
+      'conflict',
+      `The service is the preview of the branch ${preview.branch}; make another preview for the branch ${branch}`,
+    );
+  }
+  const base = await getService(trx, preview.base_id);
+  if (!base || base.lifecycle_status === 'deleting') {
+    throw new AppError('conflict', 'The service of this preview is deleted, and the preview will be');
+  }
+  if (base.archived) throw new AppError('service_archived', 'The service of this preview is archived');
+  if (base.configuration.previewMode === 'off') {
+    throw new AppError('conflict', 'Previews of the service are switched off, and this one will be deleted');
+  }
+  if (preview.closed_at !== null) {
+    throw new AppError('conflict', `The preview has come to its end and will be deleted: ${preview.closed_reason}`);
+  }
+  const configuration = previewConfiguration(base.configuration, preview);
+  const sealed_repository = copyAddress(keyring, base, service.id);
+  await updateServiceRow(trx, service.id, { configuration, sealed_repository });
+  await touchPreview(trx, service.id);
+  return {
+    service: { ...service, configuration, sealed_repository },
+    variables: preview.fork ? null : { serviceId: base.id, scope: 'preview' },
+    commitSha: preview.fork ? await approved(trx, preview, commitSha) : commitSha,
+  };
+}
+
+/** The commit of a fork that is deployed. Throws conflict if no member approved it. */
+async function approved(
+  trx: Transaction,
+  { base_id, pull_number }: PreviewRow,
+  wanted: string | undefined,
+): Promise<string> {
+  const commit = pull_number === null ? null : await approvedCommit(trx, base_id, pull_number);
+  if (commit !== null && (wanted === undefined || wanted === commit)) return commit;
+  throw new AppError(
+    'conflict',
+    `Pull request #${pull_number} is of a fork; approve its commit first (POST …/pull-requests/{id}/approve)`,
+  );
+}

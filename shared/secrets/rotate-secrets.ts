@@ -1,0 +1,107 @@
+import { type Db, lockUntilCommit } from '../core/database/client.js';
+import { AppError, errorMessage } from '../core/errors.js';
+import { type Keyring, SealError } from './keyring.js';
+import { openFrom, SEALED_COLUMNS, type SealedColumn, sealIn } from './sealed-columns.js';
+import {
+  countSealedWith,
+  forgetKey,
+  forgetOtherKeys,
+  recordKey,
+  replaceSealed,
+  type SealedValue,
+  sealedWithAnotherKey,
+  usedKeys,
+} from './sealed-values.js';
+
+const BATCH = 200;
+
+export interface Rotation {
+  /** The id of the key that seals now. */
+  key: string;
+  /** How many values were sealed again, by table. */
+  resealed: Record<string, number>;
+  /** Values that another process changed meanwhile; they were read again. */
+  changedMeanwhile: number;
+  /** Values that no key opens, and why. Older keys are needed as long as this is not empty. */
+  unopenable: { table: string; id: string; reason: string }[];
+}
+
+/**
+ * Throws a `SealError` if stored values may be sealed with a key that this process does not have. Otherwise records its own key, so
+ * that a process with another one does not start.
+ */
+export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
+  await db.transaction(async (trx) => {
+    await lockUntilCommit(trx, 'ranvier.secrets-keys');
+    const missing = (await usedKeys(trx)).filter((id) => !keyring.ids.includes(id));
+    if (missing.length > 0) {
+      throw new SealError(
+        `SECRETS_KEY (its id is ${keyring.currentId}) does not open what this database holds, which is sealed with key ` +
+          `${missing.join(', ')}: set SECRETS_KEY to that key, or add it to SECRETS_KEY_PREVIOUS while keys are rotated`,
+      );
+    }
+    await recordKey(trx, keyring.currentId);
+  });
+}
+
+/**
+ * Seals every stored value that has another key with the current one. It may run twice, be interrupted, or run beside deployments:
+ * a value is replaced only if it has not changed since it was opened.
+ */
+export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
+  await assertKeysFit(db, keyring);
+  const rotation: Rotation = { key: keyring.currentId, resealed: {}, changedMeanwhile: 0, unopenable: [] };
+  for (const store of SEALED_COLUMNS) {
+    if (!(await db.schema.hasColumn(store.table, store.column))) continue;
+    rotation.resealed[store.table] ??= 0;
+    // A value that changed meanwhile may be sealed with an older key, by a process that still uses it.
+    while ((await rotateOnce(db, keyring, store, rotation)) > 0);
+  }
+  if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
+  return rotation;
+}
+
+/**
+ * Lets the platform start without a key that is lost. The values that it sealed cannot be opened and have to be set again: returns
+ * how many there are in each table. Throws not_found if no such key is in use, conflict for a key that is there.
+ */
+export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
+  if (keyring.ids.includes(keyId)) throw new AppError('conflict', `key ${keyId} is not lost: it is configured`);
+  const closed: Record<string, number> = {};
+  for (const store of SEALED_COLUMNS) {
+    closed[store.table] = (closed[store.table] ?? 0) + (await countSealedWith(db, store, keyId));
+  }
+  if (!(await forgetKey(db, keyId))) throw new AppError('not_found', `no value is noted as sealed with key ${keyId}`);
+  return closed;
+}
+
+/** One pass; returns how many values other processes changed meanwhile. */
+async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
+  const unopenable: Rotation['unopenable'] = [];
+  let [resealed, changed] = [0, 0];
+  for (let after: string | null = null; ; ) {
+    const batch: SealedValue[] = await sealedWithAnotherKey(db, store, keyring.currentId, after, BATCH);
+    for (const value of batch) {
+      const fresh = reseal(keyring, store, value);
+      if (typeof fresh === 'string') unopenable.push({ table: store.table, id: value.id, reason: fresh });
+      else if (await replaceSealed(db, store, value, fresh)) resealed += 1;
+      else changed += 1;
+    }
+    after = batch.at(-1)?.id ?? null;
+    if (after === null) break;
+  }
+  rotation.resealed[store.table] = (rotation.resealed[store.table] ?? 0) + resealed;
+  rotation.changedMeanwhile += changed;
+  if (changed === 0) rotation.unopenable.push(...unopenable);
+  return changed;
+}
+
+/** The value sealed with the current key, or why it does not open. */
+function reseal(keyring: Keyring, store: SealedColumn, { id, sealed }: SealedValue): Buffer | string {
+  try {
+    return sealIn(keyring, store, id, openFrom(keyring, store, id, sealed));
+  } catch (error) {
+    if (error instanceof SealError) return errorMessage(error);
+    throw error;
+  }
+}

@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { Sensitive } from '../../../../shared/core/sensitive.js';
+import { eraseService } from '../../../../shared/lifecycle/store.js';
+import { Keyring, SealError } from '../../../../shared/secrets/keyring.js';
+import { assertKeysFit, rotateSecrets } from '../../../../shared/secrets/rotate-secrets.js';
+import { openFrom, SEALED, SEALED_COLUMNS, sealIn } from '../../../../shared/secrets/sealed-columns.js';
+import { replaceSealed } from '../../../../shared/secrets/sealed-values.js';
+import { makeDeployment, makeService } from '../../../support/factories.js';
+import { useTestDatabase } from '../../../support/postgres.js';
+
+const key = (byte: number) => new Sensitive(Buffer.alloc(32, byte).toString('base64'));
+const OLD = new Keyring(key(1));
+const BOTH = new Keyring(key(2), key(1));
+const NEW = new Keyring(key(2));
+
+describe('Sealed values in the database', () => {
+  const database = useTestDatabase();
+  beforeEach(() => database.db.raw('truncate workspaces, users, secrets_keys cascade'));
+
+  /** One row for each sealed column, its value sealed with the old key. Returns the id of each column's row. */
+  async function fill(): Promise<{ serviceId: string; ids: Map<string, string> }> {
+    const { db } = database;
+    const service = await makeService(db);
+    const deployment = await makeDeployment(db, service);
+    const { workspace_id, id: service_id } = service;
+    const ids = new Map<string, string>(SEALED_COLUMNS.map(({ binding }) => [binding, uuidv7()]));
+    ids.set('repository', service.id).set('deployment-repository', deployment.id);
+    for (const name of ['data-password', 'data-admin-password']) ids.set(name, service.id);
+    ids.set(SEALED.webhookUrl.binding, ids.get(SEALED.webhookSecret.binding) ?? '');
+    const value = (name: keyof typeof SEALED) => {
+      const id = ids.get(SEALED[name].binding) ?? '';
+      return { id, sealed: sealIn(OLD, SEALED[name], id, `value of ${name}`) };
+    };
+    await db('services')
+      .where({ id: service.id })
+      .update({ sealed_repository: value('repository').sealed });
+    const { sealed: sealed_repository } = value('deploymentRepository');
+    await db('deployments').where({ id: deployment.id }).update({ sealed_repository });
+    await db('variables').insert({ ...value('variable'), workspace_id, service_id, key: 'KEY' });
+    const snapshot = { provider_ids: [], group_ids: [], read_protected: false, digest: Buffer.from('digest') };
+    await db('snapshots').insert({ ...value('snapshot'), ...snapshot, service_id });
+    const { id: registry, sealed: sealed_password } = value('registryPassword');
+    await db('registries').insert({
+      id: registry,
+      workspace_id,
+      name: 'r',
+      server: 's',
+      username: 'u',
+      sealed_password,
+    });
+    const { id: detection, sealed: asked } = value('detectionRepository');
+    const question = { workspace_id, branch: 'main', root_directory: '' };
+    await db('detections').insert({ ...question, id: detection, sealed_repository: asked });
+    await db('data_servers').insert({
+      id: service_id,
+      kind: 'postgres',
+      version: '16',
+      database_name: 'd',
+      user_name: 'u',
+      sealed_password: value('dataPassword').sealed,
+      sealed_admin_password: value('dataAdminPassword').sealed,
+    });
+    const { id: backup, sealed: sealed_key } = value('backupKey');
+    await db('backups').insert({ id: backup, workspace_id, service_id, trigger: 'manual', sealed_key });
+    const { id: hook, sealed: sealed_secret } = value('hookSecret');
+    await db('hooks').insert({ id: hook, service_id, provider: 'github', sealed_secret });
+    const { id: webhook, sealed: signing } = value('webhookSecret');
+    const { sealed: sealed_url } = value('webhookUrl');
+    const told = { workspace_id, url: 'https://example.com/', events: ['run.failed'], sealed_url };
+    await db('webhooks').insert({ id: webhook, ...told, sealed_secret: signing });
+    const { id: pair, sealed: sealed_private_key } = value('deployKey');
+    await db('deploy_keys').insert({ id: pair, workspace_id, public_key: 'k', sealed_private_key });
+    const { id: user, sealed: totp_sealed } = value('totp');
+    await db('users').insert({ id: user, email: 'a@example.com', totp_sealed });
+    return { serviceId: service.id, ids };
+  }
+
+  it('are all sealed with the new key by a rotation, and then need the old key no more', async () => {
+    const { ids } = await fill();
+    await assertKeysFit(database.db, OLD);
+    await refused(() => assertKeysFit(database.db, NEW));
+    const rotation = await rotateSecrets(database.db, BOTH);
+    expect(rotation.unopenable).to.deep.equal([]);
+    await assertKeysFit(database.db, NEW);
+    for (const [name, column] of Object.entries(SEALED)) {
+      const id = ids.get(column.binding) ?? '';
+      const row = await database.db(column.table).where({ id }).first();
+      expect(openFrom(NEW, column, id, row[column.column]), name).to.equal(`value of ${name}`);
+    }
+  });
+
+  it('that do not open keep the old key in use', async () => {
+    const { ids } = await fill();
+    await assertKeysFit(database.db, OLD);
+    const id = ids.get(SEALED.variable.binding) ?? '';
+    await database
+      .db('variables')
+      .where({ id })
+      .update({ sealed: sealIn(OLD, SEALED.variable, uuidv7(), 'x') });
+    const rotation = await rotateSecrets(database.db, BOTH);
+    expect(rotation.unopenable.map((value) => value.id)).to.deep.equal([id]);
+    await refused(() => assertKeysFit(database.db, NEW));
+  });
+
+  it('are replaced only if they are the ones that were opened', async () => {
+    const { ids } = await fill();
+    const id = ids.get(SEALED.variable.binding) ?? '';
+    const fresh = sealIn(NEW, SEALED.variable, id, 'later');
+    const seen = { id, sealed: sealIn(OLD, SEALED.variable, id, 'earlier') };
+    expect(await replaceSealed(database.db, SEALED.variable, seen, fresh)).to.equal(false);
+  });
+
+  it('of a service are erased with it, in every column', async () => {
+    const { serviceId, ids } = await fill();
+    await database.db.transaction((trx) => eraseService(trx, serviceId));
+    for (const { table, column, binding, erased } of SEALED_COLUMNS) {
+      const row = await database
+        .db(table)
+        .where({ id: ids.get(binding) ?? '' })
+        .first();
+      if (erased === null) expect(row[column], binding).to.be.instanceOf(Buffer);
+      else expect(row?.[column] ?? null, binding).to.equal(null);
+    }
+  });
+
+  async function refused(action: () => Promise<unknown>): Promise<void> {
+    const error = await action().then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).to.be.instanceOf(SealError);
+  }
+});

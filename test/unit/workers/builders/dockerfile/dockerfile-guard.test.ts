@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { declaredArguments, guardDockerfile } from '../../../../../workers/builders/dockerfile/dockerfile-guard.js';
+
+const SERVICE = '01a20098-29f0-7198-b4cb-6e5d4e20444f';
+const guard = (text: string, buildArgs = {}, ownPrefix: string | null = null) =>
+  guardDockerfile(text, { buildArgs, ownPrefix });
+
+describe('A Dockerfile', () => {
+  it('cannot name images of this installation, in here-documents neither', () => {
+    const allowed = ['FROM node:22', 'FROM x/ranvier:1', 'FROM a\nRUN echo ranvier/notes', 'FROM ranvierx/y:1'];
+    for (const text of allowed) expect(() => guard(text), text).not.to.throw();
+    const refused = [
+      `FROM ranvier/${SERVICE}:tag`,
+      `FROM RANVIER/${SERVICE}:tag`,
+      'from ranvier/app',
+      'FROM "ranvier/app"',
+      'FROM\tranvier/app',
+      'FROM --platform=$BUILDPLATFORM ranvier/app',
+      'FROM a\nCOPY --chown=1 --from=ranvier/app:1 / /',
+      'FROM a\nADD --FROM=ranvier/app:1 / /',
+      "FROM a\nRUN --mount=type=bind,'from=ranvier/app:1',target=/x ls",
+      `FROM a\nRUN <<END\nENV X=ranvier/${SERVICE}:1\nEND`,
+      '# escape=`\nFROM ran`\r\nvier/app',
+      '# escape=`\n# check=skip=all\nFROM ran`\n# between\n\nvier/app',
+      'FROM a\nONBUILD ONBUILD COPY --from=registry-1.docker.io/ranvier/app / /',
+      'ARG A=ran\nARG B="$A"vier\nFROM $B/app',
+    ];
+    for (const text of refused) expect(() => guard(text), text).to.throw(/this installation has built/);
+    expect(() => guard(`ARG A\nFROM $${'{A:+ranvier}'}/app`, { A: 'x' })).to.throw(/this installation has built/);
+    const registry = 'registry.test:5000/team/ranvier';
+    expect(() => guard(`FROM ${registry}/app@sha256:${'0'.repeat(64)}`, {}, registry)).to.throw(/has built/);
+    expect(() => guard('FROM registry.test:5000/team/app', {}, registry)).not.to.throw();
+  });
+
+  it('is read by the engine without another frontend, and with its own escape character', () => {
+    const [first, second] = guard('# escape=`\nFROM a\n').text.split('\n');
+    expect([first, second]).to.deep.equal(['# escape=`', '# The engine builds this with its own frontend.']);
+    for (const syntax of ['docker/dockerfile:1', 'docker.io/docker/dockerfile:1.7-labs', 'docker/dockerfile']) {
+      const { text, notes } = guard(`# syntax=${syntax}\nFROM a\n`);
+      expect(text).to.match(/^# The engine builds this/);
+      expect(notes).to.have.length(1);
+    }
+    for (const syntax of [
+      'evil/dockerfile',
+      'docker/dockerfile-upstream:1',
+      'x/docker/dockerfile:1',
+      'docker/dockerfile:1 x',
+    ]) {
+      expect(() => guard(`# Syntax = ${syntax}\nFROM a\n`), syntax).to.throw(/remove the line$/);
+    }
+  });
+
+  it('gets the variables that it declares', () => {
+    const text = 'ARG A=1 B\nFROM x\narg C\n  ARG \\\n  D="a b"\nRUN echo ARG E\nONBUILD ARG F\n';
+    expect([...declaredArguments(text)])
+      .to.include.members(['A', 'B', 'C', 'D', 'F'])
+      .and.not.include('E');
+  });
+
+  it('is checked in linear time', () => {
+    const size = 1024 * 1024;
+    const texts = ['\n', '\\\n', 'ARG A=$A ', '# a=b\n', '${', 'FROM ', '--from=', "'", 'ranvier/', '\t', 'ARG A=1\n'];
+    for (const piece of texts) {
+      const text = `FROM a\n${piece.repeat(size / piece.length)}`;
+      const began = performance.now();
+      try {
+        guard(text);
+      } catch {
+        // A refusal is also an answer.
+      }
+      expect(performance.now() - began, JSON.stringify(piece)).to.be.lessThan(10_000);
+    }
+  });
+});

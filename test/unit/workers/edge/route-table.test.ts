@@ -1,0 +1,135 @@
+import { expect } from 'chai';
+import type { ImageManifest } from '../../../../shared/images/model.js';
+import type { RouteFacts } from '../../../../shared/routing/store.js';
+import { routesOf, tableOf, updatedTable } from '../../../../workers/edge/route-table.js';
+
+const MANIFEST: ImageManifest = {
+  type: 'process',
+  runtime: 'node',
+  startCommand: 'node server.js',
+  workingDirectory: '',
+  publishDirectory: '',
+  environment: {},
+};
+
+function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
+  return {
+    serviceId: 'one',
+    slug: 'shop',
+    kind: 'web',
+    lifecycleStatus: 'active',
+    deleted: false,
+    version: 1,
+    ipAllowList: [],
+    maintenance: false,
+    maintenancePage: '',
+    platformDomainEnabled: true,
+    domains: [],
+    liveDeploymentId: 'deployment',
+    cacheProfile: 'none',
+    digest: 'abc',
+    manifest: MANIFEST,
+    replicas: [{ id: 'r1', address: '127.0.0.1', port: 20_000 }],
+    ...overrides,
+  };
+}
+
+/** The only route. */
+function routeOf(...given: Parameters<typeof routesOf>) {
+  const routes = routesOf(...given);
+  expect(routes.length).to.be.at.most(1);
+  return routes[0] ?? null;
+}
+
+describe('route table', () => {
+  it('routes a live web service to its ready replicas', () => {
+    expect(routeOf(facts(), 'example.org')).to.deep.equal({
+      serviceId: 'one',
+      host: 'shop.example.org',
+      certified: true,
+      allow: [],
+      maintenance: null,
+      target: { type: 'proxy', replicas: [{ id: 'r1', address: '127.0.0.1', port: 20_000 }] },
+    });
+  });
+
+  it('serves a static image from the folder it publishes', () => {
+    const manifest: ImageManifest = { ...MANIFEST, type: 'static', publishDirectory: 'dist' };
+    expect(routeOf(facts({ kind: 'static', manifest, cacheProfile: 'all', replicas: [] }), 'd')?.target).to.deep.equal({
+      type: 'static',
+      digest: 'abc',
+      publishDirectory: 'dist',
+      fallback: null,
+      cacheProfile: 'all',
+    });
+    const page = { ...manifest, fallback: 'index.html' };
+    expect(routeOf(facts({ kind: 'web', manifest: page, replicas: [] }), 'd')?.target).to.include({
+      fallback: 'index.html',
+    });
+  });
+
+  for (const kind of ['private', 'worker', 'cron', 'postgres', 'redis'] as const) {
+    it(`never routes a ${kind} service`, () => expect(routeOf(facts({ kind }), 'd')).to.equal(null));
+  }
+
+  it('does not know the host of a service that is deleted, being deleted or without the platform domain', () => {
+    expect(routeOf(facts({ deleted: true }), 'd')).to.equal(null);
+    expect(routeOf(facts({ lifecycleStatus: 'deleting' }), 'd')).to.equal(null);
+    expect(routeOf(facts({ lifecycleStatus: 'deleted' }), 'd')).to.equal(null);
+    expect(routeOf(facts({ platformDomainEnabled: false }), 'd')).to.equal(null);
+  });
+
+  it('says why a service is not available', () => {
+    const reason = (overrides: Partial<RouteFacts>) => routeOf(facts(overrides), 'd')?.target;
+    expect(reason({ lifecycleStatus: 'suspended' })).to.deep.equal({ type: 'unavailable', reason: 'suspended' });
+    expect(reason({ liveDeploymentId: null, digest: null, manifest: null, replicas: [] })).to.deep.equal({
+      type: 'unavailable',
+      reason: 'not_deployed',
+    });
+    for (const missing of [{ liveDeploymentId: null }, { digest: null }, { manifest: null }]) {
+      expect(reason(missing), JSON.stringify(missing)).to.deep.equal({ type: 'unavailable', reason: 'not_deployed' });
+    }
+    expect(reason({ replicas: [] })).to.deep.equal({ type: 'unavailable', reason: 'no_ready_replica' });
+  });
+
+  it('carries the maintenance page and the allow list', () => {
+    const route = routeOf(facts({ maintenance: true, maintenancePage: '<p>', ipAllowList: ['10.0.0.0/8'] }), 'd');
+    expect(route?.maintenance).to.equal('<p>');
+    expect(route?.allow).to.deep.equal(['10.0.0.0/8']);
+  });
+
+  it('keeps the object of a route that did not change and replaces one that did', () => {
+    const first = tableOf([facts(), facts({ serviceId: 'two', slug: 'blog' })], 'd', new Map());
+    const again = tableOf([facts(), facts({ serviceId: 'two', slug: 'blog', maintenance: true })], 'd', first);
+    expect(again.get('shop.d')).to.equal(first.get('shop.d'));
+    expect(again.get('blog.d')).not.to.equal(first.get('blog.d'));
+    expect(first.get('blog.d')?.maintenance).to.equal(null);
+  });
+
+  it('changes one service and leaves the others; a changed slug leaves no old host behind', () => {
+    const first = tableOf([facts(), facts({ serviceId: 'two', slug: 'blog' })], 'd', new Map());
+    const renamed = updatedTable(first, [facts({ slug: 'store' })], 'd');
+    expect([...renamed.keys()].sort()).to.deep.equal(['blog.d', 'store.d']);
+    const deleted = updatedTable(renamed, [facts({ slug: 'store', deleted: true })], 'd');
+    expect([...deleted.keys()]).to.deep.equal(['blog.d']);
+  });
+
+  it('serves a service under its own domains too, and under them alone if it wants no name of the platform', () => {
+    const domains = [
+      { hostname: 'shop.test', leadsHere: true },
+      { hostname: 'www.shop.test', leadsHere: false },
+    ];
+    const places = (platformDomainEnabled: boolean) =>
+      routesOf(facts({ domains, platformDomainEnabled }), 'example.org').map(({ host, certified }) => [
+        host,
+        certified,
+      ]);
+    const own = [
+      ['shop.test', true],
+      ['www.shop.test', false],
+    ];
+    expect(places(true)).to.deep.equal([['shop.example.org', true], ...own]);
+    expect(places(false)).to.deep.equal(own);
+    expect(routesOf(facts({ domains, deleted: true }), 'example.org')).to.deep.equal([]);
+  });
+});

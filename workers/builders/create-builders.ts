@@ -1,0 +1,95 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { Engine } from '../docker/engine.js';
+import { registryOf } from '../docker/registry.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import { createOriginResolver, type DigestResolver, type OriginResolver } from '../sources/deployment-origin.js';
+import type { RepositorySource } from '../sources/repository-source.js';
+import type { Builder, ImageStore } from './builder.js';
+import type { FindAccount } from './dockerfile/requested-image.js';
+import type { Railpack } from './engine-images/railpack.js';
+import { RegistryClient } from './oci-images/registry-client.js';
+import { createRepositoryBuilder } from './repository-builder.js';
+import { FolderImageStore } from './result/folder-image-store.js';
+import type { ToolchainStore } from './toolchains/toolchain-store.js';
+
+export interface BuildersOptions {
+  config: Config;
+  log: Logger;
+  installationId: string;
+  sandbox: Sandbox;
+  source: RepositorySource;
+  /** The engine of a container runtime; null if the runtime has none. */
+  engine: Engine | null;
+  /** Builds images of repositories without a Dockerfile; if it is null, the platform writes Dockerfiles for them. */
+  railpack: Railpack | null;
+  findAccount: FindAccount;
+  toolchains: ToolchainStore;
+}
+
+export interface Builders {
+  builder: Builder;
+  images: ImageStore;
+  origins: OriginResolver;
+}
+
+/**
+ * Creates what builds and stores images for the configured runtime. Without an engine, images are folders of this host.
+ * With an engine, services are images in the engine, and sites are folders.
+ */
+export async function createBuilders(options: BuildersOptions): Promise<Builders> {
+  const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
+  const folders = new FolderImageStore({ dataDir: config.dataDir, log });
+  const registryClient = new RegistryClient(config);
+  const { allowLocalRepositories: allowLocal } = config;
+  const imageBuilds =
+    engine === null && sandbox.runsImages
+      ? { config, log, sandbox, images: folders, registry: registryClient, allowLocal, findAccount }
+      : null;
+  const sites = createRepositoryBuilder({ config, log, sandbox, source, images: folders, toolchains, imageBuilds });
+  const registry = registryOf(config);
+  const policy = {
+    allowLocal: config.allowLocalRepositories,
+    ownPrefix: registry === null ? null : `${registry.prefix}/ranvier`,
+  };
+  const resolveDigest = engine === null ? registryClient.resolve.bind(registryClient) : inEngine(engine);
+  const ofImages = engine !== null || imageBuilds !== null ? { resolveDigest, findAccount } : null;
+  const origins = createOriginResolver({ source, policy, images: ofImages });
+  if (engine === null) return { builder: sites, images: folders, origins };
+  // The client of the engine is large, and only this runtime needs it.
+  const { createContainerBuilder } = await import('./engine-images/container-builder.js');
+  const { EngineImageStore } = await import('./engine-images/engine-image-store.js');
+  const images = new EngineImageStore({ engine, registry, installationId, log });
+  return {
+    builder: createContainerBuilder({
+      config,
+      log,
+      engine,
+      railpack,
+      sandbox,
+      source,
+      images,
+      sites,
+      findAccount,
+      toolchains,
+    }),
+    images: joined(folders, images),
+    origins,
+  };
+}
+
+/** Resolves digests by a container engine, whose client is large: it is loaded when the first image is deployed. */
+function inEngine(engine: Engine): DigestResolver {
+  return async (name, account) => {
+    const { resolveDigest } = await import('../docker/pull-image.js');
+    return resolveDigest(engine, name, account);
+  };
+}
+
+/** Stores of both kinds. An image whose manifest has a reference is in the engine. */
+function joined(folders: FolderImageStore, images: ImageStore): ImageStore {
+  return {
+    has: (image) => (image.manifest.reference === undefined ? folders : images).has(image),
+    sweep: async (isWanted) => (await folders.sweep(isWanted)) + (await images.sweep(isWanted)),
+  };
+}

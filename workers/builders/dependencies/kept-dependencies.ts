@@ -1,0 +1,118 @@
+import { lstat, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exists } from '../../../shared/core/exists.js';
+import { runLimited } from '../../../shared/core/run-limited.js';
+import { SYSTEM_PATH } from '../../core/command-wrappers.js';
+import { type DiscardDeps, removeTree, touch } from '../../core/folders.js';
+import { isRecord } from '../files/json-values.js';
+import type { FolderImageStore } from '../result/folder-image-store.js';
+import { DependencyCopy } from './dependency-copy.js';
+
+interface Deps extends DiscardDeps {
+  images: Pick<FolderImageStore, 'pathOf'>;
+}
+
+/** For each service the record of which image has its dependencies, or a copy of them. The names begin with the service's id. */
+export function dependenciesFolder(dataDir: string): string {
+  return join(dataDir, 'dependencies');
+}
+
+/**
+ * The dependencies of a service's last build. Those of an application without a build step stay in its image, which no tenant can
+ * change; of others a copy is kept. They are copied from there if the next build would install the same (`key`). A copy, because the
+ * next image is an image of its own.
+ */
+export class KeptDependencies {
+  readonly #deps: Deps;
+  readonly #file: string;
+  readonly #copy: DependencyCopy;
+
+  constructor(deps: Deps, serviceId: string) {
+    this.#deps = deps;
+    this.#file = join(dependenciesFolder(deps.dataDir), serviceId);
+    this.#copy = new DependencyCopy(`${this.#file}.copy`);
+  }
+
+  /**
+   * Copies the dependencies into a checkout, in which no command may run meanwhile. `path` is their folder, relative to `app` and to the
+   * image. False if there are none for this key; then the checkout has none either.
+   */
+  async restore(key: string, app: string, path: string, signal: AbortSignal): Promise<boolean> {
+    const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, path));
+    if (source === null) return false;
+    const target = join(app, path);
+    const place = dirname(target);
+    const before = await numberOf(source);
+    if (before === null || (await realpath(place)) !== place) return false;
+    try {
+      // A repository may have a folder of that name. An installation removes it too.
+      await removeTree(target, { signal });
+      await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
+      // An image, and a copy, is moved away before files of it are removed.
+      if ((await numberOf(source)) === before) {
+        await touch(this.#file);
+        await this.#copy.use();
+        return true;
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.log.warn({ err: error, source }, 'the dependencies of the last build could not be copied');
+    }
+    await removeTree(target, { signal });
+    return false;
+  }
+
+  /**
+   * Keeps a copy of what was installed for this key. Rejects only with the signal's reason: without a copy it is installed again. `app`
+   * is the platform's own afterwards.
+   */
+  async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#copy.keep(key, app, path, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.log.warn({ err: error, app }, 'the dependencies of a build could not be kept');
+    }
+  }
+
+  /** Removes the copy, if there is one. */
+  async forget(): Promise<void> {
+    await this.#copy.forget();
+  }
+
+  /** Notes that the image with this digest has the dependencies for this key. Never rejects: without the note they are installed again. */
+  async remember(key: string, digest: string): Promise<void> {
+    const fresh = `${this.#file}.${process.pid}`;
+    try {
+      await mkdir(dependenciesFolder(this.#deps.dataDir), { recursive: true, mode: 0o700 });
+      await writeFile(fresh, JSON.stringify({ key, digest }), { mode: 0o600 });
+      await rename(fresh, this.#file);
+    } catch (error) {
+      this.#deps.log.warn({ err: error, digest }, 'the dependencies of an image could not be noted');
+    }
+  }
+
+  /** True if an image has dependencies of the service, so that its next build may install nothing. */
+  isNoted(): Promise<boolean> {
+    return exists(this.#file);
+  }
+
+  async #inImage(key: string, path: string): Promise<string | null> {
+    const digest = await this.#digestOf(key);
+    return digest === null ? null : join(this.#deps.images.pathOf(digest), path);
+  }
+
+  async #digestOf(key: string): Promise<string | null> {
+    // A host that lost its power may have an empty file.
+    const noted: unknown = await readFile(this.#file, 'utf8')
+      .then(JSON.parse)
+      .catch(() => null);
+    return isRecord(noted) && noted.key === key && typeof noted.digest === 'string' ? noted.digest : null;
+  }
+}
+
+/** The number of a folder in its file system; null if there is no folder. */
+async function numberOf(path: string): Promise<number | null> {
+  const found = await lstat(path).catch(() => null);
+  return found?.isDirectory() === true ? found.ino : null;
+}

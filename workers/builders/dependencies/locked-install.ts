@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { lstat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
+import { isRecord, isText, recordIn } from '../files/json-values.js';
+import { resolveInside, wholeInside } from '../files/project-files.js';
+import type { BuildPlan } from '../plan/plan-model.js';
+
+/** npm reads the first of these that exists. */
+export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
+const FOLDER = 'node_modules/';
+/** What `npm ci` writes about the packages that it installed. */
+const INSTALLED = 'node_modules/.package-lock.json';
+/** Scripts of the project that run when it is installed, besides those for which the whole project is needed. */
+export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
+
+type Packages = Readonly<Record<string, unknown>>;
+
+/**
+ * A digest of the files that decide what an installation adds. Null if something else may decide it too, of npm's: a script that runs,
+ * or a package without a checksum.
+ */
+export async function lockedInstall(
+  app: string,
+  { install, manifests, dependencies, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'dependencies' | 'folders'>,
+): Promise<string | null> {
+  if (manifests === null || manifests.length === 0 || dependencies === null) return null;
+  const isNode = dependencies === 'node_modules';
+  if (isNode && install.join() !== 'npm ci') return null;
+  const hash = createHash('sha256').update(JSON.stringify(install));
+  const texts = new Map<string, string>();
+  for (const name of [...manifests].sort()) {
+    const text = await wholeInside(app, posix.join(folders.install, name));
+    if (text === undefined) return null;
+    texts.set(name, text);
+    hash.update(JSON.stringify([name, text]));
+  }
+  if (!isNode) return hash.digest('hex');
+  const lock = LOCKS.map((name) => texts.get(name)).find((text) => text !== undefined);
+  const scripts = recordIn(texts.get('package.json'))?.scripts;
+  if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return null;
+  return isExact(packagesOf(lock)) ? hash.digest('hex') : null;
+}
+
+export interface InstallationInput {
+  /** Real path of the folder with the repository's files. */
+  app: string;
+  /** Where was installed, relative to it. */
+  folder: string;
+  /** The folder below with what was installed. */
+  dependencies: string;
+}
+
+/** True if an installation has put every package there that this host can use. `npm ci` goes on without optional ones. */
+export async function isInstalled({ app, folder, dependencies }: InstallationInput): Promise<boolean> {
+  if (dependencies !== 'node_modules') return isFolder(app, posix.join(folder, dependencies));
+  const read = (name: string) => wholeInside(app, posix.join(folder, name));
+  const found = packagesOf(await read(INSTALLED));
+  const wanted = packagesOf((await read(LOCKS[0] ?? '')) ?? (await read(LOCKS[1] ?? '')));
+  if (found === null || wanted === null) return false;
+  const needed = neededBy(
+    Object.entries(wanted).flatMap(([path, entry]) => (path === '' || path in found ? [entry] : [])),
+  );
+  return Object.entries(wanted).every(
+    ([path, entry]) => path === '' || path in found || isForOthers(entry) || isUnneeded(path, entry, needed),
+  );
+}
+
+async function isFolder(app: string, path: string): Promise<boolean> {
+  const found = await resolveInside(app, path);
+  return found === join(app, path) && (await lstat(found)).isDirectory();
+}
+
+/** Fields of package.json, and of a package in a lock file, that name packages. */
+export const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
+
+/** The names of the packages that the project and its installed packages ask for. */
+function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
+  const groups = entries.filter(isRecord).flatMap((entry) => DEPENDENCY_FIELDS.map((kind) => entry[kind]));
+  return new Set(groups.filter(isRecord).flatMap(Object.keys));
+}
+
+/** True for a package that only packages for other platforms ask for. */
+function isUnneeded(path: string, entry: unknown, needed: ReadonlySet<string>): boolean {
+  const name = path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
+  return isRecord(entry) && entry.optional === true && !needed.has(name);
+}
+
+/** True if each package that this host installs has a checksum and runs no script. */
+export function isExact(packages: Packages | null): boolean {
+  if (packages === null) return false;
+  return Object.entries(packages).every(([path, entry]) => {
+    if (path === '') return true;
+    if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
+    // npm leaves it out. Many build tools name one such package with a script.
+    if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
+    if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
+    return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));
+  });
+}
+
+/** True for a package that says that it is not for this platform. */
+export function isForOthers(
+  entry: unknown,
+  { os, cpu }: { os: string; cpu: string } = { os: process.platform, cpu: process.arch },
+): boolean {
+  if (!isRecord(entry)) return false;
+  return excludes(entry.os, os) || excludes(entry.cpu, cpu) || excludes(entry.libc, 'glibc');
+}
+
+function excludes(list: unknown, name: string): boolean {
+  const names = (Array.isArray(list) ? list : [list]).filter(isText);
+  const allowed = names.filter((text) => !text.startsWith('!'));
+  return names.includes(`!${name}`) || (allowed.length > 0 && !allowed.includes(name) && !allowed.includes('any'));
+}
+
+/** The packages of a lock file of npm; null if it has none, as those of npm 6. */
+function packagesOf(text: string | undefined): Packages | null {
+  const packages = recordIn(text)?.packages;
+  return isRecord(packages) ? packages : null;
+}

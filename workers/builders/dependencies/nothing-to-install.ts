@@ -1,0 +1,39 @@
+import { posix } from 'node:path';
+import { isRecord, recordIn } from '../files/json-values.js';
+import { wholeInside } from '../files/project-files.js';
+import type { BuildPlan } from '../plan/plan-model.js';
+import { DEPENDENCY_FIELDS, LOCKS, SCRIPTS } from './locked-install.js';
+
+/** Fields of package.json from which npm installs packages. */
+const SOURCES = [...DEPENDENCY_FIELDS, 'workspaces'];
+
+/**
+ * True if npm has nothing to install: neither package.json nor a lock file names a package, and no script runs. npm itself needs half a
+ * second to find that out.
+ */
+export async function hasNothingToInstall(
+  app: string,
+  { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
+): Promise<boolean> {
+  // Without `manifests`, an installation reads other files of the project too, or runs its scripts.
+  if (!/^npm (ci|install)$/.test(install.join()) || manifests === null) return false;
+  const read = (name: string) => wholeInside(app, posix.join(folders.install, name));
+  const project = recordIn(await read('package.json'));
+  if (project === null || SOURCES.some((name) => !isEmpty(project[name]))) return false;
+  const { scripts } = project;
+  if (isRecord(scripts) && SCRIPTS.some((name) => scripts[name] !== undefined)) return false;
+  for (const name of LOCKS.filter((lock) => manifests.includes(lock))) {
+    const lock = recordIn(await read(name));
+    if (lock === null || !isEmpty(lock.dependencies) || !namesOnlyItself(lock.packages)) return false;
+  }
+  return true;
+}
+
+/** The lock file's packages by their paths. The project itself has the path ''. */
+function namesOnlyItself(packages: unknown): boolean {
+  return packages === undefined || (isRecord(packages) && Object.keys(packages).every((path) => path === ''));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || (typeof value === 'object' && Object.keys(value ?? {}).length === 0);
+}

@@ -1,0 +1,30 @@
+import { isRecord, recordIn } from '../files/json-values.js';
+
+export interface AngularOutput {
+  /** Relative to the project: `dist/shop`. */
+  folder: string;
+  /** It renders on a server. */
+  isServer: boolean;
+}
+
+/** Where `ng build` writes each application, the default project first; `dist` if angular.json does not say. */
+export function angularFolders(text: string | undefined): AngularOutput[] {
+  const { projects, defaultProject } = recordIn(text) ?? {};
+  if (!isRecord(projects)) return [{ folder: 'dist', isServer: false }];
+  const named = Object.entries(projects).sort(
+    ([a], [b]) => Number(b === defaultProject) - Number(a === defaultProject),
+  );
+  const found = named.flatMap(([name, project]) => {
+    if (!isRecord(project) || project.projectType === 'library') return [];
+    const targets = isRecord(project.architect) ? project.architect : project.targets;
+    const build = isRecord(targets) && isRecord(targets.build) ? targets.build : {};
+    const options = isRecord(build.options) ? build.options : {};
+    const { outputPath } = options;
+    const base = isRecord(outputPath) ? outputPath.base : outputPath;
+    const folder = typeof base === 'string' ? base : `dist/${name}`;
+    const rendersOnServer = isRecord(options.ssr) || options.ssr === true;
+    const isServer = rendersOnServer && options.outputMode !== 'static';
+    return /^[\w./@-]+$/.test(folder) ? [{ folder, isServer }] : [];
+  });
+  return found.length > 0 ? found : [{ folder: 'dist', isServer: false }];
+}

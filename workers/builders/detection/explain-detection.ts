@@ -1,0 +1,25 @@
+import type { BuildPlan } from '../plan/plan-model.js';
+
+/**
+ * The lines of a build's log that say what was detected: first what will be built and started, and which settings change
+ * it; then why something was passed over.
+ */
+export function explain(plan: BuildPlan): string[] {
+  const { type, runtime, startCommand, framework, build, publish, folders, explanation } = plan;
+  const name =
+    framework === null ? '' : `${framework.name}${framework.version === null ? '' : ` ${framework.version}`}, `;
+  const where = folders.project === '' ? '' : ` in ${folders.project}`;
+  const built = build.length === 0 ? '' : `, built with "${build.join('" and "')}"`;
+  if (type === 'static') {
+    const settings =
+      build.length === 0 ? 'publishDirectory changes this' : 'buildCommand and publishDirectory change this';
+    const from =
+      publish === null || publish.folders.length === 0 || build.length === 0
+        ? ''
+        : `, published from ${publish.folders[0]}`;
+    return [`Detected: ${name}a static site${where}${built}${from} (${settings})`, ...explanation];
+  }
+  const what = `${name}${runtime === 'auto' ? 'as it is' : runtime}${where}`;
+  const settings = build.length === 0 ? 'startCommand changes this' : 'buildCommand and startCommand change this';
+  return [`Detected: ${what}${built}, started with "${startCommand}" (${settings})`, ...explanation];
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { BuildError } from '../../failures/explained.js';
+import { isBelow } from '../../sandbox/sandbox-plan.js';
+import type { PackedContent } from '../engine-images/pack-folders.js';
+import { below, fileInside, folderInside, textInside } from '../files/project-files.js';
+import { declaredArguments, guardDockerfile } from './dockerfile-guard.js';
+
+export interface DockerfileInput {
+  /** Real paths of the repository's files and of the project's folder. */
+  app: string;
+  project: string;
+  dockerContext: string;
+  dockerfilePath: string;
+  /** Variables of the build. The Dockerfile gets those that it declares (`ARG`). */
+  variables: Record<string, string>;
+  /** What the names of the platform's own images in its registry begin with; null if there is no registry. */
+  ownPrefix: string | null;
+}
+
+export interface DockerfileBuild {
+  content: Pick<PackedContent, 'folders'> & { files: Record<string, string> };
+  /** The Dockerfile's path in the context. */
+  dockerfile: string;
+  buildArgs: Record<string, string>;
+  /** For the build's log. */
+  notes: string[];
+}
+
+/** The name in the context of a Dockerfile that is outside of it. */
+const OUTSIDE = '.ranvier.Dockerfile';
+/** Builders know these arguments without a declaration. */
+const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
+const MAX_IGNORES = 1000;
+const MAX_IGNORE_LENGTH = 1024;
+const MAX_IGNORES_BYTES = 64 * 1024;
+
+/**
+ * Reads the repository's own Dockerfile. Both paths are relative to the project's folder (`rootDirectory`). If there is
+ * no Dockerfile, it is looked for in the context. Throws `BuildError` if a path does not exist or leads out of the
+ * repository, and for what `guardDockerfile` refuses.
+ */
+export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
+  const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
+  const context = await folderInside(app, join(below(app, project), dockerContext), 'dockerContext');
+  const beside = await textInside(context, dockerfilePath);
+  const path =
+    beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
+      ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
+      : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
+  const written = (await textInside(app, below(app, path))) ?? '';
+  const dockerfile = isBelow(path, context) ? below(context, path) : OUTSIDE;
+  const ignored =
+    (await textInside(app, `${below(app, path)}.dockerignore`)) ?? (await textInside(context, '.dockerignore')) ?? '';
+  const buildArgs = declared(written, variables);
+  const { text, notes } = guardDockerfile(written, { buildArgs, ownPrefix });
+  return {
+    content: {
+      folders: [{ at: '', path: context, ignore: ignorePatterns(ignored) }],
+      files: { [dockerfile]: text },
+    },
+    dockerfile,
+    buildArgs,
+    notes,
+  };
+}
+
+function ignorePatterns(text: string): string[] {
+  if (text.length > MAX_IGNORES_BYTES) {
+    throw new BuildError(`.dockerignore is larger than ${MAX_IGNORES_BYTES / 1024} KiB; shorten it`);
+  }
+  const patterns = text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  if (patterns.length > MAX_IGNORES)
+    throw new BuildError(`.dockerignore has more than ${MAX_IGNORES} patterns; combine some`);
+  const long = patterns.find((pattern) => pattern.length > MAX_IGNORE_LENGTH);
+  if (long !== undefined) {
+    throw new BuildError(
+      `.dockerignore has a pattern of more than ${MAX_IGNORE_LENGTH} characters: "${long.slice(0, 60)}…"`,
+    );
+  }
+  return patterns;
+}
+
+/** The variables that a Dockerfile declares. */
+function declared(dockerfile: string, variables: Record<string, string>): Record<string, string> {
+  const names = declaredArguments(dockerfile);
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name) || PREDEFINED.test(name)));
+}
+
+/** Removes variables whose values are paths of this host, which do not exist in the container. */
+export function withoutPaths(variables: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => !value.startsWith('/')));
+}

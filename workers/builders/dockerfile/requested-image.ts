@@ -1,0 +1,30 @@
+import { type ImageReference, parseImage } from '../../../shared/images/reference.js';
+import type { Accounts, RegistryAccount } from '../../docker/registry.js';
+import { BuildError } from '../../failures/explained.js';
+import type { BuildRequest } from '../builder.js';
+
+/** Finds the account of a workspace's `registryId`; null if there is none. */
+export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
+
+/** The account that the configuration names, by its registry; empty if it names none. Throws `BuildError` if there is no such account. */
+export async function accountsOf(
+  { workspaceId, configuration }: BuildRequest,
+  findAccount: FindAccount,
+): Promise<Accounts> {
+  if (configuration.registryId === '') return new Map();
+  const account = await findAccount(workspaceId, configuration.registryId);
+  if (account === null)
+    throw new BuildError('registryId names no registry of the workspace; name an existing one, or none');
+  return new Map([[account.serveraddress, account]]);
+}
+
+/** The image that the configuration names, and its name with the digest of the deployment. Throws `BuildError` if it names none. */
+export function requestedImage({ configuration, commitSha }: Pick<BuildRequest, 'configuration' | 'commitSha'>): {
+  image: ImageReference;
+  pinned: string;
+} {
+  const image = parseImage(configuration.image);
+  if (image === null || !/^[0-9a-f]{64}$/.test(commitSha))
+    throw new BuildError(`"${configuration.image}" is not the name of an image; correct configuration.image`);
+  return { image, pinned: `${image.name}@sha256:${commitSha}` };
+}

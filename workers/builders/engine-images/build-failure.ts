@@ -1,0 +1,89 @@
+import { engineMessage, engineStatus } from '../../docker/engine.js';
+import { BuildError } from '../../failures/explained.js';
+import { withAdvice } from '../../failures/failure-advice.js';
+
+/** The messages with which versions of BuildKit report a failed command and its code. */
+const FAILED_COMMAND = [
+  /executor failed running \[(.*)\]: (?:exit code|runc did not terminate sucessfully): ?(\d*)/s,
+  /process "(.*)" did not complete successfully: exit code: (\d+)/s,
+];
+const SHELL = /^\/bin\/sh -c /;
+/** Generated Dockerfiles put this before a command that installs. */
+const PREFIX = /^export NODE_ENV=development; /;
+const KILLED = 137;
+const UNAVAILABLE =
+  /pull access denied|manifest (unknown|for )|repository .*not found|: not found$|dial tcp|failed to do request|no such host|unauthorized|authentication required|no basic auth|x509|TLS handshake|server gave HTTP/i;
+const FRAME =
+  /^(failed to solve( with frontend \S+)?|failed to create LLB definition|rpc error: code = \w+ desc =|failed to compute cache key)[: ]+/i;
+
+const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowed|entitlement \S+ is not allowed/;
+/** Tenants can make messages of any length. The expressions above are slow on long ones. */
+const MAX_MESSAGE_LENGTH = 8192;
+
+export interface ExplainedBuild {
+  /** What names the base images: the Dockerfile, or a setting. */
+  origin: string;
+}
+
+/**
+ * Why a build failed, for the person who deployed: the command, its code, `cause` (the line of its output that tells most)
+ * and `advice` (what to do about a failure that many projects have), or the engine's message. If the engine did not answer, the error is a fault of the platform and is returned
+ * unchanged.
+ */
+export function explainBuild(
+  error: unknown,
+  build: ExplainedBuild,
+  cause: string,
+  advice: string | null = null,
+): unknown {
+  if (error instanceof BuildError) return error;
+  if (typeof error !== 'string' && engineStatus(error) === undefined) return error;
+  const message = bounded(typeof error === 'string' ? error : engineMessage(error));
+  for (const pattern of FAILED_COMMAND) {
+    const [found, command = '', code = ''] = pattern.exec(message) ?? [];
+    if (found !== undefined) return failedCommand(command, Number(code), cause, advice);
+  }
+  const reason = withoutFrame(message);
+  if (/docker\/dockerfile(?!\S*\.)/.test(message)) {
+    return new BuildError(
+      `the Dockerfile's "# syntax=" line names a frontend that the engine cannot pull: ${reason}; remove the line`,
+    );
+  }
+  if (ENTITLEMENT.test(message)) {
+    return new BuildError(
+      `${build.origin} asks for --network=host or --security=insecure, which no build gets; remove the option`,
+    );
+  }
+  const secret = /secret (\S+) not found|secret (\S+): not found/.exec(message);
+  if (secret) {
+    return new BuildError(
+      `${build.origin} needs the secret "${secret[1] ?? secret[2]}", and the service has no such variable; add it, or remove the mount`,
+    );
+  }
+  if (UNAVAILABLE.test(message)) {
+    return new BuildError(`an image that ${build.origin} names cannot be pulled: ${reason}`);
+  }
+  return new BuildError(`the build failed: ${reason}`);
+}
+
+/** The beginning and end of a long message. The cause is in one of them. */
+function bounded(message: string): string {
+  const half = MAX_MESSAGE_LENGTH / 2;
+  return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;
+}
+
+function failedCommand(command: string, code: number, cause: string, advice: string | null): BuildError {
+  const name = command.replace(SHELL, '').replace(PREFIX, '');
+  if (code === KILLED) {
+    return new BuildError(`"${name}" was killed (code ${code}); it may have used too much memory`);
+  }
+  const text = `"${name}" exited with code ${code}${cause === '' ? '' : `: ${cause}`}`;
+  return new BuildError(withAdvice(text, advice));
+}
+
+/** Removes the prefixes that the layers of the engine add. */
+function withoutFrame(message: string): string {
+  let reason = message.trim();
+  while (FRAME.test(reason)) reason = reason.replace(FRAME, '');
+  return reason;
+}

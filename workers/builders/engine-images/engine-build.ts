@@ -1,0 +1,131 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { Sensitive } from '../../../shared/core/sensitive.js';
+import type { Engine } from '../../docker/engine.js';
+import { type Accounts, registryconfig } from '../../docker/registry.js';
+import { BuildError } from '../../failures/explained.js';
+import type { BuildContext } from '../builder.js';
+import { CommandOutput } from '../steps/command-output.js';
+import { explainBuild } from './build-failure.js';
+import { followBuild } from './build-stream.js';
+import { type BuildkitSession, openBuildkitSession } from './buildkit-session.js';
+
+/**
+ * A build by the engine's BuildKit. The older builder takes ids of other tenants' images as names, and is never used.
+ */
+export interface EngineBuild {
+  /** The context as a tar stream. It is read to its end or destroyed. */
+  context: Readable;
+  /** The Dockerfile's path in the context. */
+  dockerfile: string;
+  /** What names the base images, for errors: the Dockerfile, or a setting of the platform. */
+  origin: string;
+  buildArgs: Readonly<Record<string, string>>;
+  /** Secrets that commands may mount: id → value. */
+  secrets: Readonly<Record<string, string>>;
+  labels: Readonly<Record<string, string>>;
+  noCache: boolean;
+  /** Accounts at registries, for base images. */
+  accounts: Accounts;
+  /** Separates the caches that commands mount: no build can name a cache of another namespace. */
+  cacheNamespace: string;
+  /** What the plan gives a build, in MB. */
+  memoryMb: number;
+}
+
+/** Arguments are part of a URL, and an engine reads no longer one. */
+const MAX_ARGUMENT_BYTES = 512 * 1024;
+/** Arguments that change how BuildKit builds, such as another frontend. */
+const RESERVED = /^BUILDKIT_/i;
+
+/**
+ * Builds one image and returns its id. Output goes to the log. An abort of `context.signal` also ends the build in the
+ * engine. Throws `BuildError` with the command and its cause.
+ */
+export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
+  const output = new CommandOutput(context);
+  let session: BuildkitSession | undefined;
+  // A file that cannot be packed ends the request. This error is the cause then.
+  let unpackable: unknown;
+  build.context.on('error', (error) => {
+    unpackable ??= error;
+  });
+  const { hasSubmodules } = context;
+  const facts = { phase: 'build', memoryMb: build.memoryMb, hasSubmodules } as const;
+  const explained = (error: unknown) => explainBuild(error, build, output.cause(), output.advice(facts));
+  try {
+    assertArgumentsFit(build);
+    session = await openBuildkitSession(engine, build);
+    const stream = await startBuild(engine, build, session.id, context.signal);
+    const { imageId, error } = await followBuild(stream, {
+      onLine: (line) => output.write(line),
+      ...(context.masker ? { cutter: context.masker } : {}),
+    });
+    await output.close();
+    if (error !== null) throw explained(error);
+    if (imageId === null)
+      throw new BuildError('the engine ended the build without an image and without a reason; deploy again');
+    return imageId;
+  } catch (error) {
+    context.signal.throwIfAborted();
+    throw unpackable instanceof BuildError ? unpackable : explained(error);
+  } finally {
+    build.context.destroy();
+    session?.close();
+  }
+}
+
+/**
+ * The namespace of a service's build caches in a BuildKit that all services share. It is derived from the installation's key,
+ * so that no tenant can name the caches of another one. With another key the caches begin empty.
+ */
+export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string {
+  return createHmac('sha256', secretsKey.reveal()).update(`build caches of ${serviceId}`).digest('hex').slice(0, 40);
+}
+
+/**
+ * A host name that every command of a build has in its `/etc/hosts`, so that it counts in the key of the command's layer.
+ * Without it, services of all tenants would share layers, and the key leaves out what a command reads from secrets and proxies.
+ */
+function layerMark(namespace: string): string {
+  return `cache-${createHash('sha256').update(namespace).digest('hex').slice(0, 40)}.invalid`;
+}
+
+function assertArgumentsFit({ buildArgs }: EngineBuild): void {
+  const bytes = encodeURIComponent(JSON.stringify(buildArgs)).length;
+  if (bytes <= MAX_ARGUMENT_BYTES) return;
+  const [is, most] = [bytes, MAX_ARGUMENT_BYTES].map((size) => Math.ceil(size / 1024));
+  throw new BuildError(
+    `the service's variables have ${is} KiB as build arguments; an engine takes ${most}; remove variables, or make them shorter`,
+  );
+}
+
+function startBuild({ streams }: Engine, build: EngineBuild, session: string, signal: AbortSignal): Promise<Readable> {
+  const given = Object.entries(build.buildArgs).filter(([name]) => !RESERVED.test(name));
+  const options = {
+    dockerfile: build.dockerfile,
+    buildargs: { ...Object.fromEntries(given), BUILDKIT_CACHE_MOUNT_NS: build.cacheNamespace },
+    extrahosts: `${layerMark(build.cacheNamespace)}:127.0.0.1`,
+    labels: build.labels,
+    rm: true,
+    forcerm: true,
+    ...(build.noCache ? { nocache: true } : {}),
+    version: '2',
+    session,
+  };
+  return new Promise((resolve, reject) => {
+    streams.modem.dial(
+      {
+        path: '/build?',
+        method: 'POST',
+        file: build.context,
+        options,
+        registryconfig: registryconfig(build.accounts),
+        abortSignal: signal,
+        isStream: true,
+        statusCodes: { 200: true, 500: 'server error' },
+      },
+      (error: unknown, stream: unknown) => (error ? reject(error) : resolve(stream as Readable)),
+    );
+  });
+}

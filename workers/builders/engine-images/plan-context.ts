@@ -1,0 +1,88 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { Config } from '../../../shared/core/config.js';
+import type { BuildRequest } from '../builder.js';
+import type { BuildPlan } from '../plan/plan-model.js';
+import { heapOptions } from '../steps/build-commands.js';
+import { registryEnvironment } from '../toolchains/registry-environment.js';
+import type { PackagedName, ToolVersion } from '../toolchains/tool-packages.js';
+import type { ContextContent } from './build-context.js';
+import {
+  CERTIFICATES,
+  cacheVariables,
+  type DockerfileInput,
+  writeCacheCleaner,
+  writeDockerfile,
+} from './dockerfile-writer.js';
+
+export interface PlannedBuild {
+  content: ContextContent;
+  buildArgs: Record<string, string>;
+  /** A Dockerfile that empties the caches of this service's builds; null if there are none. */
+  cacheCleaner: string | null;
+}
+
+export interface PlanContextInput {
+  plan: BuildPlan;
+  /** The tools that the project names, and that the base image may not have. */
+  tools: readonly ToolVersion<PackagedName>[];
+  request: BuildRequest;
+  config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
+  /** The repository's files. */
+  app: string;
+  labels: Record<string, string>;
+}
+
+/**
+ * Everything an engine needs to build a plan: the Dockerfile, the files, and the variables as arguments of the build
+ * stage.
+ */
+export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
+  const { plan, request, config, app } = input;
+  const { variables, certificates } = await platformVariables(config.buildEnvironment);
+  const buildArgs = {
+    ...variables,
+    ...registryEnvironment(variables),
+    CI: 'true',
+    ...plan.environment,
+    ...plan.buildEnvironment,
+    ...cacheVariables(plan),
+    ...request.environment,
+    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request, plan.buildEnvironment) }),
+  };
+  const dockerfile: DockerfileInput = {
+    plan,
+    tools: input.tools,
+    baseImages: config.baseImages,
+    variables: Object.keys(buildArgs).sort(),
+    certificates: Object.keys(certificates).length > 0,
+    cacheName: `ranvier-${request.serviceId}`,
+    port: request.configuration.port,
+    labels: input.labels,
+  };
+  const files = { Dockerfile: writeDockerfile(dockerfile), ...certificates };
+  return {
+    content: { folders: [{ at: 'app', path: app }], files },
+    buildArgs,
+    cacheCleaner: writeCacheCleaner(dockerfile),
+  };
+}
+
+/**
+ * The platform's variables for builds. If a value is the path of a file, the file becomes part of the build stage;
+ * folders are left out.
+ */
+async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
+  variables: Record<string, string>;
+  certificates: Record<string, Buffer>;
+}> {
+  const variables: Record<string, string> = {};
+  const certificates: Record<string, Buffer> = {};
+  for (const [name, value] of Object.entries(buildEnvironment)) {
+    if (!value.startsWith('/')) variables[name] = value;
+    else if ((await stat(value).catch(() => null))?.isFile()) {
+      variables[name] = `${CERTIFICATES}/${name}`;
+      certificates[`certificates/${name}`] = await readFile(value);
+    }
+  }
+  return { variables, certificates };
+}

@@ -1,0 +1,155 @@
+import { constants } from 'node:fs';
+import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join } from 'node:path';
+import { type Config, ConfigError } from '../../../shared/core/config.js';
+import type { Logger } from '../../../shared/core/log.js';
+import { BuildError } from '../../failures/explained.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
+import { quote } from '../../sandbox/sandbox-scripts.js';
+import { ownDirectory } from '../../sandbox/service-users.js';
+import type { BuildContext, BuildRequest } from '../builder.js';
+import { withoutPaths } from '../dockerfile/read-dockerfile.js';
+import { Commands } from '../steps/build-commands.js';
+import { openRelay } from './buildkit-relay.js';
+
+/** The Railpack program, and the address of the BuildKit that it uses. */
+export interface Railpack {
+  /** The program's real path. */
+  program: string;
+  /** The value of `BUILDKIT_HOST`. */
+  buildkitHost: string;
+}
+
+export interface RailpackBuild {
+  sandbox: Sandbox;
+  request: BuildRequest;
+  context: BuildContext;
+  /** When the whole build must have ended, in milliseconds since the epoch. */
+  deadline: number;
+  /** The folder of this build. */
+  folder: string;
+  /** The folder with the repository's files. `project` is the project's folder below it. */
+  app: string;
+  project: string;
+  /** The namespace of this service's caches in BuildKit. No other service can guess it. */
+  cacheKey: string;
+  /** The folder that the program keeps between the builds of one service. */
+  cache: string;
+  /** The name of the image. */
+  name: string;
+  /** If it is null, Railpack finds one. */
+  startCommand: string | null;
+  buildEnvironment: Config['buildEnvironment'];
+}
+
+/**
+ * Finds out whether Railpack builds on this host: that needs its program and `BUILDKIT_HOST`. Null if the platform
+ * writes Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set and this host cannot use it.
+ */
+export async function findRailpack(
+  { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
+  { level }: Pick<Sandbox, 'level'>,
+  log: Logger,
+): Promise<Railpack | null> {
+  const program = await findProgram(searchPath);
+  if (buildkitHost === null) {
+    if (program !== null) log.info('railpack is installed and not used: BUILDKIT_HOST does not say where BuildKit is');
+    return null;
+  }
+  if (program === null) {
+    throw new ConfigError([
+      'BUILDKIT_HOST is set, and no program "railpack" is on the PATH: install Railpack, or unset it',
+    ]);
+  }
+  if (level !== 'namespaces') {
+    throw new ConfigError([
+      `BUILDKIT_HOST is set, and Railpack needs the sandbox "namespaces", which is "${level}" here: run the worker as root on ` +
+        'Linux, or unset it',
+    ]);
+  }
+  log.info({ program, buildkitHost }, 'Railpack builds repositories');
+  return { program, buildkitHost };
+}
+
+async function findProgram(searchPath: string): Promise<string | null> {
+  for (const folder of searchPath.split(delimiter).filter((path) => path.startsWith('/'))) {
+    const path = join(folder, 'railpack');
+    const found = await access(path, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (found) return realpath(path);
+  }
+  return null;
+}
+
+/**
+ * Builds a project and returns the path of its image's archive. The program runs in the sandbox, because a repository
+ * can make it run commands. It reaches BuildKit through a relay. It gives its image to `docker load`; a script named
+ * `docker` in its PATH writes the image to a file. Throws `BuildError`.
+ */
+export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
+  const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
+  const tools = join(build.folder, 'railpack');
+  const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
+  const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
+  const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
+  // A PATH among the service's variables is meant for its image, and not for this program.
+  const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
+  await mkdir(tools, { mode: 0o700 });
+  await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
+  await writeScript(
+    join(tools, 'railpack'),
+    // The program keeps the tools that it downloads in /tmp/railpack only. Every sandbox has its own /tmp.
+    `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
+    `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
+  );
+  const relay = await openRelay(socket, buildkitHost);
+  try {
+    for (const folder of [tools, app]) await ownDirectory(folder, request.userNumber);
+    const commands = new Commands({
+      sandbox,
+      request,
+      context,
+      deadline,
+      app,
+      cwd: project,
+      writable: [tools, cache, dirname(program)],
+      searchPath: [],
+      tools: [],
+      environment: {
+        ...buildEnvironment,
+        ...given,
+        ...(request.clearCache ? { RAILPACK_DISABLE_CACHES: '*' } : {}),
+        ...own,
+      },
+    });
+    await commands.run('railpack build');
+    return archive;
+  } catch (error) {
+    if (!(error instanceof BuildError) || relay.fault === null) throw error;
+    throw new Error(
+      `BUILDKIT_HOST=${buildkitHost}: BuildKit does not answer (${relay.fault.message}); start it, or unset BUILDKIT_HOST`,
+    );
+  } finally {
+    relay.close();
+  }
+}
+
+/** Variables are passed by name. Their values are in the environment, which no list of processes shows. */
+function railpackArguments({ request, name, startCommand, cacheKey }: RailpackBuild, variables: string[]): string[] {
+  const buildCommand = request.configuration.buildCommand.trim();
+  return [
+    ...['--name', name, '--progress', 'plain', '--cache-key', cacheKey, '--error-missing-start'],
+    ...(request.clearCache ? ['--no-cache'] : []),
+    ...(buildCommand === '' ? [] : [`--build-cmd=${buildCommand}`]),
+    ...(startCommand === null ? [] : [`--start-cmd=${startCommand}`]),
+    ...variables.flatMap((variable) => ['--env', variable]),
+    '.',
+  ];
+}
+
+function writeScript(path: string, ...lines: string[]): Promise<void> {
+  return writeFile(path, ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
+}

@@ -1,0 +1,22 @@
+import { runLimited } from '../../../shared/core/run-limited.js';
+import { SYSTEM_PATH } from '../../core/command-wrappers.js';
+
+/** A folder that takes longer to measure has too many files, in milliseconds. */
+const MEASURE_MS = 20_000;
+
+/** A folder with more files is too large to be kept. */
+const MAX_FILES = 500_000;
+
+/** The space that a folder takes, in MB; null if it has too many files. Rejects if it cannot be measured. */
+export async function usedMb(folder: string, maxFiles = MAX_FILES): Promise<number | null> {
+  try {
+    const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;
+    const files = await runLimited('du', ['-sx', '--inodes', '--', folder], options);
+    if (Number.parseInt(files.stdout, 10) > maxFiles) return null;
+    const { stdout } = await runLimited('du', ['-skx', '--', folder], options);
+    return Math.round(Number.parseInt(stdout, 10) / 1024);
+  } catch (error) {
+    if ((error as { killed?: boolean }).killed === true) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,72 @@
+import { errorMessage } from '../../../shared/core/errors.js';
+import { BuildError } from '../../failures/explained.js';
+import { filled, isRecord } from './json-values.js';
+import type { ProjectFiles } from './project-files.js';
+
+/** What the platform reads of a package.json. */
+export interface PackageManifest {
+  /** The whole object. Tenants write it: check the type of each value that you read. */
+  raw: Readonly<Record<string, unknown>>;
+  name: string | null;
+  main: string | null;
+  /** The entry as an ES module. bun writes its sources' entry here. */
+  module: string | null;
+  scripts: Readonly<Record<string, string>>;
+  /** Names → version ranges of all kinds of dependencies. */
+  dependencies: Readonly<Record<string, string>>;
+  /** Patterns of the workspace's packages; null if it is no workspace. */
+  workspaces: readonly string[] | null;
+}
+
+const MAX_PATTERNS = 200;
+
+/** Parses the text of a package.json. Throws `BuildError` if it is no JSON object. */
+export function parsePackage(text: string, path = 'package.json'): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new BuildError(`${path} is not valid JSON: ${errorMessage(error)}`);
+  }
+  if (!isRecord(value)) throw new BuildError(`${path} is not a JSON object`);
+  return value;
+}
+
+/** Reads the package.json of a folder; an empty one if there is none. Throws as `readManifest` does. */
+export function manifestOf(files: ProjectFiles): PackageManifest {
+  return readManifest(files.text('package.json') ?? '{}');
+}
+
+/** Reads a package.json. Values of a wrong type are left out. Throws `BuildError` if it is no JSON object. */
+export function readManifest(text: string, path = 'package.json'): PackageManifest {
+  const raw = parsePackage(text, path);
+  const groups = ['peerDependencies', 'optionalDependencies', 'devDependencies', 'dependencies'];
+  return {
+    raw,
+    name: filled(raw.name),
+    main: filled(raw.main),
+    module: filled(raw.module),
+    scripts: texts(raw.scripts),
+    dependencies: Object.assign({}, ...groups.map((group) => texts(raw[group]))),
+    workspaces: patternsOf(raw.workspaces),
+  };
+}
+
+/** Names → versions of what an installation adds by itself, with what replaces them. Values may be of any type. */
+export function installedPackages({ raw }: Pick<PackageManifest, 'raw'>): Record<string, unknown> {
+  const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
+  return Object.assign({}, ...groups.map((group) => (isRecord(raw[group]) ? raw[group] : {})));
+}
+
+function patternsOf(value: unknown): string[] | null {
+  const list = isRecord(value) ? value.packages : value;
+  if (!Array.isArray(list)) return null;
+  return list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS);
+}
+
+function texts(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((entry): entry is [string, string] => filled(entry[1]) !== null),
+  );
+}

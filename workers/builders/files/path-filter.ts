@@ -1,0 +1,129 @@
+import { linearPattern } from './re2-pattern.js';
+
+/**
+ * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository. A pattern with a
+ * slash before its end is anchored at the repository's top; another one matches at any depth. A folder includes
+ * everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The last
+ * pattern that matches decides.
+ */
+export interface PathFilter {
+  /** True if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
+  keeps(path: string): boolean;
+}
+
+/** Leaves out files that `ignorePaths` match, and files that `includePaths` do not match if there are any. */
+export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
+  const included = selection(includePaths.map(parse));
+  const ignored = selection(ignorePaths.map(parse));
+  return {
+    keeps: (path) => (includePaths.length === 0 || included(path)) && !ignored(path),
+  };
+}
+
+/**
+ * The lines of a .dockerignore. They work like `ignorePaths`, but every pattern is anchored at the top, and `[^…]` is a
+ * negated class.
+ */
+export function createDockerignore(lines: readonly string[]): PathFilter {
+  const ignored = selection(
+    lines
+      .map((line) => (line.startsWith('!') ? `!${anchored(line.slice(1).trim())}` : anchored(line)))
+      .filter((line) => !/^!?\/\.?$/.test(line))
+      .map(parse),
+  );
+  return { keeps: (path) => !ignored(path) };
+}
+
+function anchored(pattern: string): string {
+  return `/${withoutOuterSlashes(pattern)}`;
+}
+
+/** Without leading `./` and `/` and trailing `/`. The loop is linear; a regular expression for the end would not be. */
+function withoutOuterSlashes(pattern: string): string {
+  let end = pattern.length;
+  while (end > 0 && pattern[end - 1] === '/') end -= 1;
+  return pattern.slice(0, end).replace(/^(?:\.?\/)+/, '');
+}
+
+interface Pattern {
+  negated: boolean;
+  /**
+   * An expression of RE2 for paths that end with a slash. It matches the beginning of the paths that the pattern names.
+   */
+  expression: string;
+}
+
+function parse(text: string): Pattern {
+  const negated = text.startsWith('!');
+  const body = negated ? text.slice(1) : text;
+  const path = withoutOuterSlashes(body);
+  const levels = path.split('/').map((level) => (level === '**' ? ANY_LEVELS : `${nameExpression(level)}/`));
+  const isAnchored = path.includes('/') || /^\.?\//.test(body);
+  // What is below a folder follows its slash. A pattern for folders only needs a character after it.
+  const below = body.endsWith('/') ? '[^/]' : '';
+  return { negated, expression: `${isAnchored ? '' : ANY_LEVELS}${levels.join('')}${below}` };
+}
+
+const ANY_LEVELS = '(?:[^/]*/)*';
+const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
+
+/**
+ * Combines the patterns into one function. RE2 takes linear time for every path and pattern. Neighbours of the same
+ * kind become one expression, and the last ones are tried first.
+ */
+function selection(patterns: readonly Pattern[]): (path: string) => boolean {
+  const runs: { negated: boolean; expressions: string[] }[] = [];
+  for (const { negated, expression } of patterns) {
+    const last = runs.at(-1);
+    if (last?.negated === negated) last.expressions.push(expression);
+    else runs.push({ negated, expressions: [expression] });
+  }
+  const compiled = runs
+    .reverse()
+    .map(({ negated, expressions }) => ({ negated, regex: linearPattern(`^(?:${expressions.join('|')})`) }));
+  return (path) => compiled.find(({ regex }) => regex.test(`${path}/`))?.negated === false;
+}
+
+function nameExpression(name: string): string {
+  let expression = '';
+  for (const [part] of name.matchAll(/\*+|\[[!^]?\]?[^\]]*\]|\\.|./gsu)) {
+    if (part.startsWith('*')) expression += '[^/]*';
+    else if (part === '?') expression += '[^/]';
+    else if (part.length > 2 && part.startsWith('[')) expression += characterClass(part.slice(1, -1));
+    else expression += exactly(part.replace(/^\\(?=.)/su, ''));
+  }
+  return expression;
+}
+
+const SLASH = 0x2f;
+
+/** A class never matches the slash, even if a range contains it. */
+function characterClass(body: string): string {
+  const negated = /^[!^]/.test(body);
+  const ranges = [...(negated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)]
+    .map(([, from, to, single]) => [codeOf(single ?? from ?? ''), codeOf(single ?? to ?? '')] as const)
+    .filter(([from, to]) => from <= to);
+  if (negated) return `[^/${ranges.map(([from, to]) => `${hex(from)}-${hex(to)}`).join('')}]`;
+  const parts = ranges.flatMap(([from, to]) =>
+    from <= SLASH && SLASH <= to
+      ? ([
+          [from, SLASH - 1],
+          [SLASH + 1, to],
+        ] as const)
+      : ([[from, to]] as const),
+  );
+  const text = parts.filter(([from, to]) => from <= to).map(([from, to]) => `${hex(from)}-${hex(to)}`);
+  return text.length === 0 ? NOTHING : `[${text.join('')}]`;
+}
+
+function exactly(char: string): string {
+  return /^[\w]$/.test(char) ? char : hex(codeOf(char));
+}
+
+function hex(code: number): string {
+  return `\\x{${code.toString(16)}}`;
+}
+
+function codeOf(char: string): number {
+  return char.codePointAt(0) ?? 0;
+}

@@ -1,0 +1,198 @@
+import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
+import { join, posix, relative } from 'node:path';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
+import { BuildError } from '../../failures/explained.js';
+import { isBelow } from '../../sandbox/sandbox-plan.js';
+import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
+import { VERSION_FILES } from '../toolchains/version-files.js';
+
+/** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
+export interface ProjectFiles {
+  /** True for a file or folder of this name. Paths below the folder are known as well, down to a bound. */
+  has(name: string): boolean;
+  /** A file's text; undefined if there is none. */
+  text(name: string): string | undefined;
+  /** Names in the folder itself. */
+  names(): string[];
+  /** Names in a folder below; none if it is not known. */
+  below(folder: string): string[];
+  /** What the lock file records about its packages. */
+  engines: LockedEngines;
+}
+
+/** The part of a configuration that decides how a project is built. It contains no secret. */
+export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind) {
+  const { rootDirectory, runtime, buildMethod, sourceType, buildCommand, startCommand } = configuration;
+  return { rootDirectory, kind, settings: { runtime, buildMethod, sourceType, buildCommand, startCommand } };
+}
+
+const TOLD = ['package.json', 'Procfile'];
+/** Files that tell which tools a project uses, and in which version. */
+const TOOL_FILES = [
+  '.nvmrc',
+  '.node-version',
+  ...VERSION_FILES,
+  '.bun-version',
+  '.yarnrc',
+  '.yarnrc.yml',
+  'pnpm-workspace.yaml',
+];
+/** Lock files tell their format in their first lines. */
+const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
+const LOCK_HEAD = 64 * 1024;
+/** Larger lock files are not read for facts about packages. */
+const MAX_LOCK_BYTES = 16 * 1024 * 1024;
+const MAX_TOLD_BYTES = 1024 * 1024;
+
+export function projectFiles(
+  names: Iterable<string>,
+  texts: Readonly<Record<string, string>>,
+  engines: LockedEngines = {},
+): ProjectFiles {
+  const all = new Set(names);
+  return {
+    has: (name) => all.has(name),
+    text: (name) => (Object.hasOwn(texts, name) ? texts[name] : undefined),
+    names: () => [...all].filter((name) => !name.includes('/')).sort(),
+    below: (folder) =>
+      [...all]
+        .filter((name) => posix.dirname(name) === folder)
+        .map((name) => posix.basename(name))
+        .sort(),
+    engines,
+  };
+}
+
+/** Reads a project's files. A link that leads out of the folder is ignored. */
+export async function readProject(folder: string): Promise<ProjectFiles> {
+  const texts: Record<string, string> = {};
+  for (const name of [...TOLD, ...TOOL_FILES]) {
+    const text = await textInside(folder, name);
+    if (text !== undefined) texts[name] = text;
+  }
+  for (const name of LOCK_FILES) {
+    const text = await headInside(folder, name, LOCK_HEAD);
+    if (text !== undefined) texts[name] = text;
+  }
+  return projectFiles(await readdir(folder), texts, await lockedEngines(folder));
+}
+
+async function lockedEngines(folder: string): Promise<LockedEngines> {
+  const pnpm = await headInside(folder, 'pnpm-lock.yaml', MAX_LOCK_BYTES);
+  if (pnpm !== undefined) return pnpmEngines(pnpm);
+  const npm = await headInside(folder, 'package-lock.json', MAX_LOCK_BYTES);
+  return npm === undefined ? {} : npmEngines(npm);
+}
+
+/** A small file's text; undefined if there is none, or if a link leads out of the folder. Throws `BuildError`. */
+export async function textInside(folder: string, name: string): Promise<string | undefined> {
+  const path = await resolveInside(folder, name);
+  if (typeof path !== 'string') return undefined;
+  const stat = await lstat(path);
+  if (!stat.isFile()) return undefined;
+  if (stat.size > MAX_TOLD_BYTES)
+    throw new BuildError(`${name} is larger than ${MAX_TOLD_BYTES / 1024} KiB; make it smaller`);
+  return readFile(path, 'utf8');
+}
+
+/** The text of a file of any kind; undefined if there is none, if it is too large, or if a link leads out of the folder. */
+export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
+  const text = await headInside(folder, name, MAX_LOCK_BYTES);
+  return text !== undefined && Buffer.byteLength(text) < MAX_LOCK_BYTES ? text : undefined;
+}
+
+/** The first bytes of a file as text; undefined if there is none, or if a link leads out of the folder. */
+async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
+  const path = await resolveInside(folder, name);
+  if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;
+  const file = await open(path, 'r');
+  try {
+    const size = Math.min(bytes, (await file.stat()).size);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The real path of a file inside a folder. Throws like `folderInside`. */
+export async function fileInside(root: string, path: string, what: string): Promise<string> {
+  const found = await resolveInside(root, path);
+  if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
+  if (found === MISSING || !(await lstat(found)).isFile()) {
+    throw new BuildError(`${what} "${path}" is no file of the repository; ${await contents(root)}`);
+  }
+  return found;
+}
+
+/**
+ * The real path of a folder inside another one. Throws a `BuildError` that names the setting `what` if there is no such
+ * folder, or if a link leads out.
+ */
+export async function folderInside(root: string, path: string, what: string): Promise<string> {
+  const found = await resolveInside(root, path);
+  if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
+  if (found === MISSING || !(await lstat(found)).isDirectory()) {
+    throw new BuildError(`${what} "${path}" does not exist; ${await contents(root)}`);
+  }
+  return found;
+}
+
+/** The path, or a link on its way, leads out of the folder. Nothing outside was looked at. */
+export const OUTSIDE = Symbol('outside');
+/** There is nothing at the path, and it stays inside the folder. */
+export const MISSING = Symbol('missing');
+/** Linux follows as many links. */
+const MAX_LINKS = 40;
+
+/**
+ * The real path of a path below `root`, which must be a real path. Links are followed here, part by part, so that
+ * nothing outside `root` is read: the answer must not reveal what is on this host. The folder must not change
+ * meanwhile.
+ */
+export async function resolveInside(root: string, path: string): Promise<string | typeof OUTSIDE | typeof MISSING> {
+  if (path.includes('\0')) return MISSING;
+  let [at, links] = [root, 0];
+  const parts = path.split('/').reverse();
+  for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
+    if (part === '' || part === '.') continue;
+    if (part === '..') {
+      if (at === root) return OUTSIDE;
+      at = join(at, '..');
+      continue;
+    }
+    const next = join(at, part);
+    const stat = await lstat(next).catch(() => null);
+    if (stat === null) return MISSING;
+    if (!stat.isSymbolicLink()) {
+      at = next;
+      continue;
+    }
+    links += 1;
+    if (links > MAX_LINKS) return MISSING;
+    const target = await readlink(next);
+    if (target.startsWith('/')) {
+      if (!isBelow(target, root)) return OUTSIDE;
+      at = root;
+      parts.push(...relative(root, target).split('/').reverse());
+    } else parts.push(...target.split('/').reverse());
+  }
+  return at;
+}
+
+const NAMED = 20;
+
+/** `the folder has: a, b and 3 more`, for errors. */
+export async function contents(folder: string): Promise<string> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const names = entries.map((entry) => `${entry.name}${entry.isDirectory() ? '/' : ''}`).sort();
+  if (names.length === 0) return 'the folder is empty';
+  const more = names.length - NAMED;
+  return `the folder has: ${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** The part of `path` below `root`; '' for the root itself. */
+export function below(root: string, path: string): string {
+  return relative(root, path);
+}

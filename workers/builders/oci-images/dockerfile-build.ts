@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BuiltImage } from '../../../shared/images/model.js';
+import { imageProblem, parseImage } from '../../../shared/images/reference.js';
+import { BuildError } from '../../failures/explained.js';
+import { APP_PATH, isBelow, TOOLS_PATH } from '../../sandbox/sandbox-plan.js';
+import { quote } from '../../sandbox/sandbox-scripts.js';
+import { firstImageUser, ownByImages } from '../../sandbox/service-users.js';
+import { openImageCache } from '../build-folder.js';
+import { namedImages } from '../dockerfile/dockerfile-guard.js';
+import { HERE_CONTEXT, type PlainDockerfile, withoutHereDocuments } from '../dockerfile/here-documents.js';
+import { withoutPaths } from '../dockerfile/read-dockerfile.js';
+import { accountsOf } from '../dockerfile/requested-image.js';
+import { below, textInside } from '../files/project-files.js';
+import { readFiles } from '../reader/read-files.js';
+import { explainBuildah } from './explain-buildah.js';
+import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
+
+/** Arguments: the folder of inputs, the storage that stays for the next build. */
+const PREPARE = `
+set -e
+inputs=$1 storage=$2
+shift 2
+export TMPDIR="$storage/tmp" XDG_RUNTIME_DIR=/run CONTAINERS_REGISTRIES_CONF="$inputs/registries.conf" BUILDAH_ISOLATION=chroot
+export _CONTAINERS_USERNS_CONFIGURED=
+mkdir -p "$TMPDIR"
+run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver overlay "$@"; }
+`;
+
+/**
+ * Builds with buildah and writes the id of the image into the storage. The inputs have the images that the Dockerfile names. Further arguments:
+ * those of `buildah build`.
+ */
+const BUILD = `${PREPARE}
+while read -r folder name; do
+  id=$(run pull --quiet --signature-policy "$inputs/policy.json" "oci:$inputs/$folder")
+  run tag "$id" "$name"
+done <"$inputs/bases"
+run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format docker --tag localhost/built \\
+  --file "$inputs/Dockerfile" --ignorefile "$inputs/ignore" --iidfile /tmp/image-id "$@"
+cp /tmp/image-id "$storage/image-id"
+`;
+
+/** Unpacks the image that was built last. */
+const UNPACK = `${PREPARE}
+run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
+${UNPACK_LAYOUT}
+`;
+/** Where the commands of a build see the folder of inputs. */
+const INPUTS = `${TOOLS_PATH}/inputs`;
+const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
+const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
+
+/** Builds the repository's Dockerfile. `project` is the real path of its folder below `app`. Throws `BuildError`. */
+export async function buildDockerfile(task: ImageTask, project: string): Promise<BuiltImage> {
+  const { options, request, context, limit, folder } = task;
+  const { dockerContext, dockerfilePath } = request.configuration;
+  const variables = { ...withoutPaths(options.config.buildEnvironment), CI: 'true', ...request.environment };
+  const { content, buildArgs, notes, dockerfile } = await readFiles(
+    'readDockerfile',
+    { app: folder.app, project, dockerContext, dockerfilePath, variables, ownPrefix: null },
+    { signal: limit.signal },
+  );
+  await context.log(`Builds the Dockerfile ${dockerfilePath}`);
+  for (const note of notes) await context.log(note, 'warn');
+  const [place] = content.folders;
+  if (place === undefined || !isBelow(place.path, folder.app)) throw new Error('the context is not in the repository');
+  const text = content.files[dockerfile] ?? '';
+  const inputs = join(folder.path, 'inputs');
+  const storage = await openImageCache({ dataDir: options.config.dataDir, log: options.log }, request, context);
+  const plain = withoutHereDocuments(text);
+  await writeInputs(inputs, { plain, ignore: place.ignore ?? [], secrets: request.environment });
+  await copyBases(task, inputs, text, buildArgs);
+  const commands = { writable: [storage], tools: [inputs] };
+  await limit.within('the build', async () => {
+    await ownByImages(folder.app, limit.signal);
+    const inside = `${APP_PATH}/${below(folder.app, place.path)}`.replace(/\/+$/, '');
+    const flags = [
+      ...Object.keys(buildArgs).flatMap((name) => ['--build-arg', name]),
+      ...Object.keys(request.environment).flatMap((name) => ['--secret', `id=${name},src=${INPUTS}/secrets/${name}`]),
+      ...(Object.keys(plain.files).length === 0 ? [] : ['--build-context', `${HERE_CONTEXT}=${INPUTS}/here`]),
+      ...(request.clearCache ? ['--no-cache'] : []),
+    ];
+    await runImageTools(task, folder.app, shellCommand('build', storage, ...flags, inside), {
+      ...commands,
+      what: 'the Dockerfile',
+      env: buildArgs,
+      explain: (cause) => explainBuildah(text, cause),
+    });
+  });
+  return limit.within('storing the image', async () => {
+    const id = await textInside(storage, 'image-id');
+    // A build of one service must not name the image of another one.
+    const digest = createHash('sha256').update(`${request.serviceId} ${id}`).digest('hex');
+    const unpack = async (directory: string) => {
+      await runImageTools(task, directory, shellCommand('unpack', storage), {
+        ...commands,
+        what: 'unpacking the image',
+      });
+    };
+    return storeImage(task, { digest, runtime: 'docker', unpack });
+  });
+}
+
+function shellCommand(program: string, storage: string, ...words: string[]): string {
+  return ['/bin/sh', `${INPUTS}/${program}`, INPUTS, storage, ...words].map(quote).join(' ');
+}
+
+async function writeInputs(
+  inputs: string,
+  { plain, ignore, secrets }: { plain: PlainDockerfile; ignore: string[]; secrets: Record<string, string> },
+): Promise<void> {
+  await mkdir(join(inputs, 'secrets'), { recursive: true, mode: 0o755 });
+  const files = {
+    build: BUILD,
+    unpack: UNPACK,
+    Dockerfile: plain.text,
+    ignore: ignore.join('\n'),
+    'registries.conf': REGISTRIES,
+    'policy.json': POLICY,
+  };
+  for (const [name, content] of Object.entries(files))
+    await writeFile(join(inputs, name), `${content}\n`, { mode: 0o644 });
+  for (const [name, content] of Object.entries(plain.files)) {
+    const path = join(inputs, 'here', name);
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await writeFile(path, content, { mode: 0o644 });
+  }
+  for (const [name, value] of Object.entries(secrets)) {
+    const path = join(inputs, 'secrets', name);
+    await writeFile(path, value, { mode: 0o400 });
+    await chown(path, firstImageUser(), firstImageUser());
+  }
+}
+
+/** Copies the images that the Dockerfile names, with the account of the service, and notes under which names the build knows them. */
+async function copyBases(
+  task: ImageTask,
+  inputs: string,
+  text: string,
+  buildArgs: Record<string, string>,
+): Promise<void> {
+  const accounts = await accountsOf(task.request, task.options.findAccount);
+  const lines: string[] = [];
+  for (const [index, image] of namedImages(text, buildArgs).entries()) {
+    const reference = parseImage(image);
+    if (reference === null)
+      throw new BuildError(`the Dockerfile names the image "${image}", which is not a name of one`);
+    const account = accounts.get(reference.registry);
+    const policy = { allowLocal: task.options.allowLocal, ownPrefix: null };
+    const problem = imageProblem(image, policy, account !== undefined);
+    if (problem !== null) throw new BuildError(`the Dockerfile names the image ${image}: ${problem}`);
+    const name =
+      reference.digest === null ? `${reference.name}:${reference.tag}` : `${reference.name}@${reference.digest}`;
+    await task.context.log(`Pulls ${name}`);
+    await task.limit.within('pulling the images of the Dockerfile', () =>
+      pull(task, name, join(inputs, `base-${index}`), account),
+    );
+    lines.push(`base-${index}:image ${reference.name}:${reference.tag}`);
+  }
+  await writeFile(join(inputs, 'bases'), lines.map((line) => `${line}\n`).join(''), { mode: 0o644 });
+}

@@ -1,0 +1,36 @@
+import { guardedHeader } from '../dockerfile/dockerfile-guard.js';
+
+const AT_STEP = /^Error: (?:building|error building) at STEP "((?:[^"\\]|\\.)*)": (.*)$/s;
+/** What buildah adds for its own developers. */
+const INTERNAL = / &imagebuilder\.Step\{.*$/s;
+const ORIGINAL = /Original:("(?:[^"\\]|\\.)*")/;
+
+/**
+ * What went wrong in a Dockerfile, with the line and its text. `dockerfile` is what was given to buildah, `cause` the line with which it
+ * ended. Null if that line says nothing of an instruction.
+ */
+export function explainBuildah(dockerfile: string, cause: string): string | null {
+  const [, quoted = '', said = ''] = AT_STEP.exec(cause) ?? [];
+  if (said === '') return null;
+  const [, original] = ORIGINAL.exec(said) ?? [];
+  const step = original === undefined ? quoted : String(JSON.parse(original));
+  const reason = said.replace(INTERNAL, '').replace(/^Build error: /, '');
+  const number = lineOf(dockerfile, step);
+  const place = number === null ? 'an instruction' : `line ${number}`;
+  return `${place} of the Dockerfile, ${step.slice(0, 200)}: ${reason}`;
+}
+
+/** The number of the line on which an instruction begins, without the lines that the platform has put first. */
+function lineOf(dockerfile: string, step: string): number | null {
+  const wanted = spaced(step);
+  const lines = dockerfile.split('\n');
+  const index = lines.findIndex((line) => {
+    const begun = spaced(line.replace(/[\\`]\s*$/, ''));
+    return begun !== '' && !begun.startsWith('#') && (wanted === begun || wanted.startsWith(`${begun} `));
+  });
+  return index < 0 ? null : index + 1 - guardedHeader(lines);
+}
+
+function spaced(text: string): string {
+  return text.trim().replace(/\s+/g, ' ');
+}

@@ -1,0 +1,161 @@
+import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
+import { BuildError, IMAGES_MISSING } from '../../failures/explained.js';
+import type { DetectedProject } from '../detection/detected-project.js';
+import { ENTRY_FILES } from '../detection/entry-files.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import { EMPTY_PLAN, type Language, type LanguagePlan } from '../languages/language.js';
+import { LANGUAGES, languageNamed, languageOf, MARKS } from '../languages/languages.js';
+import { node } from '../languages/node.js';
+import { planNode } from './node-plan.js';
+import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
+import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
+
+/** The languages that have a base image by default (BASE_IMAGES). Of others a Dockerfile knows more. */
+const IMAGED: readonly string[] = ['node', 'python', 'go'];
+
+/**
+ * Decides how to build and start a project. Settings take precedence over what the files suggest. With `containers`,
+ * the caller must have checked `wantsDockerfile` first. Throws `BuildError`.
+ */
+export function planBuild(
+  project: DetectedProject,
+  kind: ServiceKind,
+  settings: Settings,
+  capabilities: BuildCapabilities = { containers: false },
+): BuildPlan {
+  const plan = planProject(project, kind, settings, capabilities);
+  const releaseCommand = lineOfProcfile(project.files, 'release');
+  return releaseCommand === null ? plan : { ...plan, releaseCommand };
+}
+
+function planProject(
+  project: DetectedProject,
+  kind: ServiceKind,
+  settings: Settings,
+  { containers }: BuildCapabilities,
+): BuildPlan {
+  if (!containers) refuseContainers(settings);
+  const { files } = project;
+  const language = chooseLanguage(files, settings);
+  if (language === node || (language === null && (project.app !== null || isScript(project, settings))))
+    return planNode(project, kind, settings);
+  const plan = language?.plan(files) ?? EMPTY_PLAN;
+  const command = givenStart(files, kind, settings) ?? platformStart(project) ?? plan.start;
+  if (isSite(project, kind, settings)) return filesPlan(project, kind, plan, settings);
+  if (command !== null) return processPlan(project, language?.runtime ?? 'auto', plan, settings, command);
+  throw language === null ? unknownProject(files, containers) : noStart(plan, kind);
+}
+
+/**
+ * True if files are published and nothing runs: because the settings say so, or because the project has only a page. A
+ * Node project may also turn out to be one by its plan.
+ */
+function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
+  const { runtime, buildMethod } = settings;
+  const { files } = project;
+  if (kind === 'static' || buildMethod === 'static' || runtime === 'static') return true;
+  const page = runtime === 'auto' && isRouted(kind) && project.pages.length > 0;
+  return page && givenStart(files, kind, settings) === null && languageOf(files) === null;
+}
+
+/** True if the Dockerfile decides what the project is: because the settings say so, or because no other file tells. */
+export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
+  const { runtime, buildMethod, startCommand } = settings;
+  if (asksForDockerfile(settings)) return true;
+  const open = kind !== 'static' && runtime === 'auto' && buildMethod === 'railpack' && startCommand.trim() === '';
+  if (!open || !files.has('Dockerfile') || files.has('Procfile')) return false;
+  const language = languageOf(files);
+  return language === null || !IMAGED.includes(language.runtime);
+}
+
+/** As `wantsDockerfile`, on a host that builds every language without an image. */
+export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
+  if (!wantsDockerfile(files, kind, settings)) return false;
+  return asksForDockerfile(settings) || languageOf(files) === null;
+}
+
+/** True if the settings ask for the Dockerfile. */
+export function asksForDockerfile({ runtime, buildMethod }: Pick<Settings, 'runtime' | 'buildMethod'>): boolean {
+  return buildMethod === 'dockerfile' || runtime === 'docker';
+}
+
+function refuseContainers({ sourceType, runtime, buildMethod }: Settings): void {
+  if (sourceType === 'image' || runtime === 'image' || buildMethod === 'image') {
+    throw new BuildError(IMAGES_MISSING);
+  }
+  if (runtime === 'docker' || buildMethod === 'dockerfile') {
+    throw new BuildError(IMAGES_MISSING);
+  }
+}
+
+function chooseLanguage(files: ProjectFiles, { runtime }: Settings): Language | null {
+  return runtime === 'auto' || runtime === 'static' ? languageOf(files) : languageNamed(runtime);
+}
+
+/** True for a server of one file, without a package.json. The scripts of pages have the same names. */
+function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
+  if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
+  if (LANGUAGES.some((language) => language !== node && language.matches(files))) return false;
+  return ENTRY_FILES.some(
+    (file) => !file.includes('/') && files.has(file) && (pages.length === 0 || /^server\b/.test(file)),
+  );
+}
+
+function platformStart({ platforms }: DetectedProject): string | null {
+  return platforms.find(({ startCommand, forSites }) => startCommand !== null && !forSites)?.startCommand ?? null;
+}
+
+function processPlan(
+  project: DetectedProject,
+  runtime: string,
+  plan: LanguagePlan,
+  settings: Settings,
+  startCommand: string,
+): BuildPlan {
+  return {
+    ...unfolded(project, plan, settings),
+    type: 'process',
+    runtime,
+    startCommand,
+    starts: [
+      { command: startCommand, needs: null, direct: startCommand === plan.start ? (plan.startProgram ?? null) : null },
+    ],
+    publish: null,
+  };
+}
+
+/** If nothing builds a site, nothing is installed either: its files are published as they are. */
+function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
+  if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
+  const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;
+  const withSaid =
+    said === null || settings.buildCommand.trim() !== '' ? settings : { ...settings, buildCommand: said };
+  const built = unfolded(project, plan, withSaid);
+  const needed = built.build.length > 0 ? built : unfolded(project, EMPTY_PLAN, settings);
+  const folders = project.platforms.flatMap(({ publishDirectory: path }) => (path === null ? [] : [path]));
+  const singlePage = project.platforms.some((platform) => platform.singlePage);
+  return {
+    ...needed,
+    type: 'static',
+    runtime: 'static',
+    startCommand: '',
+    starts: [],
+    publish: { folders, singlePage, pages: project.pages },
+  };
+}
+
+function unfolded({ folder, notes }: DetectedProject, plan: LanguagePlan, { buildCommand }: Settings) {
+  const build = buildCommand.trim() === '' ? plan.build : [buildCommand.trim()];
+  const folders = { install: folder, build: folder, project: folder };
+  return { ...shared(plan), build, folders, framework: null, explanation: [...notes] };
+}
+
+function unknownProject(files: ProjectFiles, containers: boolean): BuildError {
+  if (files.has('Dockerfile') && !containers) {
+    return new BuildError(IMAGES_MISSING);
+  }
+  return new NoApplicationError(
+    `the project is of no kind that can be built: there is no ${[...MARKS, 'Procfile'].join(', ')} or index.html` +
+      `${containers ? ' or Dockerfile' : ''} in its root directory; check rootDirectory, or set startCommand`,
+  );
+}

@@ -1,0 +1,119 @@
+import { posix } from 'node:path';
+import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
+import { BuildError } from '../../failures/explained.js';
+import type { Start } from '../detection/application.js';
+import { hasServer } from '../detection/choose-framework.js';
+import type { DetectedProject } from '../detection/detected-project.js';
+import { decideNode, type NodeDecision, previewScript } from '../detection/node-application.js';
+import { otherManagers } from '../detection/node-build.js';
+import { quoted, relativeTo, unneededPackages, workspaceBuild } from '../detection/workspace.js';
+import { readManifest } from '../files/package-manifest.js';
+import { EMPTY_PLAN, type LanguagePlan } from '../languages/language.js';
+import { directStart, node } from '../languages/node.js';
+import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
+import { noStart, procfileCommand, shared } from './plan-parts.js';
+
+/** Decides for a project with a package.json, and for one that `runtime` says is of Node.js. Throws `BuildError`. */
+export function planNode(project: DetectedProject, kind: ServiceKind, settings: Settings): BuildPlan {
+  const { files, workspace, platforms } = project;
+  const app = project.app ?? { files, manifest: readManifest('{}'), framework: null, nx: null };
+  const plan = workspace === null ? node.plan(files) : node.plan(workspace.files, files);
+  const run = `${plan.manager} run`;
+  const site = kind === 'static' || settings.buildMethod === 'static' || settings.runtime === 'static';
+  const decision = decideNode({
+    app,
+    kind: site ? 'static' : kind,
+    settings,
+    platforms,
+    procfile: procfileCommand(files, kind),
+    run,
+    shared: workspace?.manifest.dependencies ?? {},
+    node: plan.versions.node?.range ?? null,
+  });
+  const given = settings.startCommand.trim();
+  const starts = site ? [] : given !== '' ? [{ command: given, needs: null }] : decision.starts;
+  if (starts.length === 0 && !site) addPreview(starts, decision, project, run);
+  const isOpen = starts.length === 0;
+  if (isOpen && !site && (!isRouted(kind) || (decision.build === null && project.pages.length === 0))) {
+    throw noStart(plan, kind, decision.notes);
+  }
+  if (isOpen && !site && hasServer(app) && decision.publish.length === 0 && project.pages.length === 0) {
+    throw noStart(plan, kind, decision.notes);
+  }
+  const needsBuild = decision.build !== null;
+  const base = isOpen && !needsBuild ? EMPTY_PLAN : plan;
+  const steps = nodeSteps(project, decision, settings, run);
+  const also = otherManagers(app, [...steps.build, ...starts.map(({ command }) => command)], plan.manager);
+  return {
+    ...shared(base),
+    ...steps,
+    versions: also.length === 0 || base === EMPTY_PLAN ? base.versions : { ...base.versions, also },
+    type: isOpen ? 'static' : 'process',
+    runtime: isOpen ? 'static' : 'node',
+    searchPath: base === EMPTY_PLAN ? [] : searchPathOf(project, plan),
+    keptFolders: keptBelow(base.keptFolders, steps.folders),
+    environment: { ...base.environment, ...decision.environment },
+    buildEnvironment: { ...base.buildEnvironment, ...decision.buildEnvironment },
+    unneeded: workspace === null ? [] : unneededPackages(workspace, project.folder),
+    manifests: workspace === null ? base.manifests : null,
+    startCommand: starts[0]?.command ?? '',
+    starts: starts.map((start) => ({ ...start, direct: directStart([files, workspace?.files], start.command) })),
+    publish: isRouted(kind) ? publishPlan(project, decision) : refuseUnrouted(isOpen, kind),
+    framework: decision.framework,
+    explanation: [...project.notes, ...decision.notes],
+  };
+}
+
+/** The project's folders that are kept for its next build, relative to where it is built. */
+function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
+  const below = posix.relative(build, project);
+  return folders.map((folder) => posix.join(below, folder));
+}
+
+/** A preview shows what a build has written. Pages are published without it. */
+function addPreview(starts: Start[], { build, publish }: NodeDecision, { app }: DetectedProject, run: string): void {
+  const script = app === null || build === null || publish.length > 0 ? null : previewScript(app);
+  if (script !== null) starts.push({ command: `${run} ${script}`, needs: null, isPreview: true });
+}
+
+function refuseUnrouted(isStatic: boolean, kind: ServiceKind): null {
+  if (isStatic) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
+  return null;
+}
+
+/** Where and with which commands a Node project is installed and built. */
+function nodeSteps(
+  { folder, workspace }: DetectedProject,
+  { build, prepare }: NodeDecision,
+  { buildCommand }: Settings,
+  run: string,
+): Pick<BuildPlan, 'build' | 'folders'> {
+  const root = workspace?.folder ?? folder;
+  const isMember = workspace !== null && workspace.folder !== folder;
+  if (!isMember || buildCommand.trim() !== '') {
+    return {
+      build: [...prepare, ...(build === null ? [] : [build])],
+      folders: { install: root, build: folder, project: folder },
+    };
+  }
+  const within = relativeTo(workspace.folder, folder);
+  return {
+    build: [
+      ...prepare.map((command) => `cd ${quoted(within)} && ${command}`),
+      ...workspaceBuild(workspace, folder, build, run),
+    ],
+    folders: { install: root, build: root, project: folder },
+  };
+}
+
+/** Programs of the project itself, then those of its workspace. The folders are relative to where a command runs. */
+function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
+  if (workspace === null || workspace.folder === folder) return searchPath;
+  const below = workspace.folder === '' ? folder : folder.slice(workspace.folder.length + 1);
+  const up = below.split('/').map(() => '..');
+  return searchPath.flatMap((path) => [path, [...up, path].join('/'), `${below}/${path}`]);
+}
+
+function publishPlan(project: DetectedProject, { publish, singlePage }: NodeDecision): PublishPlan {
+  return { folders: publish, singlePage, pages: project.pages };
+}

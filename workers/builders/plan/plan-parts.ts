@@ -1,0 +1,53 @@
+import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
+import { BuildError } from '../../failures/explained.js';
+import type { ProjectFiles } from '../files/project-files.js';
+import type { LanguagePlan } from '../languages/language.js';
+import type { Settings } from './plan-model.js';
+
+/** The part of a toolchain's plan that every plan takes over. */
+export function shared({
+  start: _start,
+  startProgram: _startProgram,
+  startAdvice: _advice,
+  build: _build,
+  manager: _manager,
+  ...rest
+}: LanguagePlan) {
+  return rest;
+}
+
+/** The start command of the settings, or else of the Procfile; null if neither has one. */
+export function givenStart(
+  files: ProjectFiles,
+  kind: ServiceKind,
+  { startCommand }: Pick<Settings, 'startCommand'>,
+): string | null {
+  return startCommand.trim() || procfileCommand(files, kind);
+}
+
+export function procfileCommand(files: ProjectFiles, kind: ServiceKind): string | null {
+  return lineOfProcfile(files, procfileLine(kind));
+}
+
+/** The command of the Procfile's line with this name; null if there is no such line. */
+export function lineOfProcfile(files: ProjectFiles, line: string): string | null {
+  return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
+}
+
+/** The line of a Procfile that says how a service of this kind is started. */
+function procfileLine(kind: ServiceKind): string {
+  return kind === 'worker' || kind === 'cron' ? kind : 'web';
+}
+
+/** Thrown if a folder is no application. There may be one in a folder below it. */
+export class NoApplicationError extends BuildError {}
+
+/** Nothing in the project says how to start it. */
+export function noStart(plan: LanguagePlan, kind: ServiceKind, notes: readonly string[] = []): BuildError {
+  const line = procfileLine(kind);
+  return new NoApplicationError(
+    `nothing says how to start it: set startCommand, add a "${line}:" line to a Procfile, or ${plan.startAdvice}` +
+      (isRouted(kind) ? '; for a site of files set buildMethod to static' : '') +
+      (notes.length > 0 ? ` (${notes.join('; ')})` : ''),
+  );
+}

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LastLines } from '../../core/last-lines.js';
+import { ADVICE_LINES, adviceFor, FIRST_LINES, plain } from '../../failures/failure-advice.js';
+import type { FailureFacts } from '../../failures/known-failure.js';
+import type { BuildContext } from '../builder.js';
+
+/** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
+const MAX_LINES = 20_000;
+const LAST_LINES = 20;
+/** The limit in characters: one line may have 16,384 of them. */
+const MAX_CHARACTERS = 32 * 1024 * 1024;
+/** Output beyond the limits is read in steps of this size with a pause after each, so that it leaves time for other work. */
+const STEP = { lines: 1000, characters: 1024 * 1024 };
+const PAUSE_MS = 20;
+
+/** Lines that package managers print after every failure. They do not tell its cause. */
+const BOILERPLATE = [
+  /^npm (err!|error)( A complete log| *$| code | errno| path | command | workspace | location | Lifecycle script| signal)/i,
+  /^npm (err!|error)\s+\S+\.log$/i,
+  /^npm (err!|error) (notarget (In most cases|a package version)|If you need help,)/i,
+  /^(npm )?(notice|warn)\b/i,
+  /^Node\.js v\d/,
+  /^\s+at /,
+  /^\s*[\^~]+\s*$/,
+  /^[{}()[\];,\s]*$/,
+  /ELIFECYCLE/,
+  /^info Visit https?:/,
+  /^make: \*\*\*/,
+  // Yarn's summary, and the details below a line that names the package.
+  /^➤ YN0000: . (Failed|Done)|^➤ YN0035: │ {2,}/,
+  // Turborepo names the task that failed after the output of that task.
+  /exited \(\d{1,3}\)$|^Failed:\s/,
+];
+const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
+const MAX_CAUSE_LENGTH = 500;
+
+/** Passes the output of one command to the build log, within bounds. It keeps the last lines for the error message. */
+export class CommandOutput {
+  readonly #context: BuildContext;
+  #lines = 0;
+  #characters = 0;
+  #written = 0;
+  #step = { lines: 0, characters: 0 };
+  /** Some programs tell the cause first, and then how they are used. */
+  readonly #first: string[] = [];
+  readonly #last = new LastLines(ADVICE_LINES);
+
+  constructor(context: BuildContext) {
+    this.#context = context;
+  }
+
+  async write(line: string): Promise<void> {
+    this.#lines += 1;
+    if (this.#lines > FIRST_LINES) this.#last.push(line);
+    else this.#first.push(line);
+    this.#characters += line.length;
+    if (this.#lines > MAX_LINES || this.#characters > MAX_CHARACTERS) return this.#holdBack(line);
+    this.#written += 1;
+    await this.#context.log(line);
+  }
+
+  /** Writes the last lines of an output that was too long. */
+  async close(): Promise<void> {
+    const left = this.#lines - this.#written;
+    if (left <= 0) return;
+    const shown = this.#lastLines().slice(-left);
+    await this.#context.log(`(${left - shown.length} more lines are left out; the last ones follow)`, 'warn');
+    for (const line of shown) await this.#context.log(line);
+  }
+
+  async #holdBack(line: string): Promise<void> {
+    this.#step.lines += 1;
+    this.#step.characters += line.length;
+    if (this.#step.lines < STEP.lines && this.#step.characters < STEP.characters) return;
+    this.#step = { lines: 0, characters: 0 };
+    await delay(PAUSE_MS);
+  }
+
+  /** The line that tells most about a failure; '' if there is none. */
+  cause(): string {
+    const lines = this.#masked(this.#lastLines()).filter(
+      (line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)),
+    );
+    return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, MAX_CAUSE_LENGTH);
+  }
+
+  /** What the end of the output tells about a failure that many projects have; null if it tells nothing. */
+  advice(facts: FailureFacts): string | null {
+    return adviceFor(this.telling(), facts);
+  }
+
+  /** The beginning and the end of the output, without secrets. */
+  telling(): string[] {
+    return this.#masked([...this.#first, ...this.#last.lines]);
+  }
+
+  #lastLines(): readonly string[] {
+    return [...this.#first, ...this.#last.lines].slice(-LAST_LINES);
+  }
+
+  #masked(lines: readonly string[]): string[] {
+    return lines.map(plain).map((line) => this.#context.masker?.mask(line) ?? line);
+  }
+}

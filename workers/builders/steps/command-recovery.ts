@@ -1,0 +1,148 @@
+import semver from 'semver';
+import { quote } from '../../sandbox/sandbox-scripts.js';
+import type { VersionWish } from '../toolchains/version-wish.js';
+
+/** A second attempt after a command failed in a way that the project's own files cause. */
+export interface Recovery {
+  /** Runs instead. */
+  command: string;
+  /** True if native modules shall be compiled with the headers of this host's Node.js. */
+  ownHeaders: boolean;
+  /** For the log: what happened, and what makes the first attempt succeed the next time. */
+  note: string;
+}
+
+interface Known {
+  shows: RegExp;
+  /** Null if there is nothing else to try. */
+  instead: (command: string) => string | null;
+  ownHeaders?: true;
+  note: string;
+}
+
+const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
+
+/** A command asks git, for example for the version that a page shows, and a build has only the files of its commit. */
+const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
+const EMPTY_HISTORY =
+  'git init -q && git -c user.name=build -c user.email=build@localhost commit -q --allow-empty -m "without history"';
+const GIT_NOTE =
+  'A command asks git about the repository, and a build has only its files: runs again with a history of one empty commit. ' +
+  'Let the command do without git if there is no folder .git';
+
+const INSTALLATIONS: readonly Known[] = [
+  {
+    shows: ASKS_GIT,
+    instead: (command) => (command.startsWith('git init') ? null : `${EMPTY_HISTORY} && ${command}`),
+    note: GIT_NOTE,
+  },
+  {
+    shows: /ERESOLVE|unable to resolve dependency tree/,
+    instead: (command) => (/^npm \S+$/.test(command) ? `${command} --legacy-peer-deps` : null),
+    note:
+      'Two dependencies ask for different versions of a third one: installs again without regard to that. Correct the ' +
+      'versions in package.json, or commit an .npmrc with the line "legacy-peer-deps=true"',
+  },
+  {
+    shows:
+      /can only install packages when your package\.json and|ERR_PNPM_(?:OUTDATED_LOCKFILE|LOCKFILE_CONFIG_MISMATCH|LOCKFILE_BREAKING_CHANGE|BROKEN_LOCKFILE)|lockfile needs to be updated|YN0028|lockfile had changes, but lockfile is frozen/,
+    instead: (command) => {
+      const other = command
+        .replace(/^npm ci/, 'npm install')
+        .replace(/^(pnpm install) --frozen-lockfile/, '$1 --no-frozen-lockfile')
+        .replace(/^(yarn install|bun install) --frozen-lockfile/, '$1')
+        .replace(/^(yarn install) --immutable/, '$1 --no-immutable');
+      return other === command ? null : other;
+    },
+    note: `The lock file does not match package.json: installs what package.json says; ${ADVICE}`,
+  },
+  {
+    // node-gyp says this if it cannot fetch the headers of Node.js.
+    shows: /most likely not a problem with node-gyp or the package itself/,
+    instead: (command) => command,
+    ownHeaders: true,
+    note:
+      'A native module has to be compiled, and the headers of Node.js could not be fetched: installs again with those of ' +
+      'this host. A version of the module with finished programs in the package registry needs neither',
+  },
+];
+
+/** Programs for each platform that npm leaves out of lock files that it writes on another one. */
+const LEFT_OUT =
+  /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
+
+/** What to install with, after `command` failed with these last lines of output; null if nothing else helps. */
+export function installRecovery(command: string, output: readonly string[]): Recovery | null {
+  for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
+    // npm warns of conflicts that it has solved.
+    if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
+    const other = instead(command);
+    if (other !== null) return { command: other, note, ownHeaders };
+  }
+  return null;
+}
+
+/**
+ * A preparation of an installation that hides the packages in these folders, in no order, until the command ends. Every package manager
+ * leaves out a folder without a package.json, also with a lock file, and although it may have to read all packages for a filter.
+ */
+export function hidePackages(folders: readonly string[]): string {
+  const aside = '.package.json.aside';
+  const move = (from: string, to: string) =>
+    folders
+      .map((folder) => `mv -f ${quote(`./${folder}/${from}`)} ${quote(`./${folder}/${to}`)} 2>/dev/null`)
+      .join('; ');
+  return `put_back() { ${move(aside, 'package.json')}; }; trap put_back EXIT; ${move('package.json', aside)}; `;
+}
+
+/** How package managers, and scripts of packages, name the Node.js that they want. The first group is the range. */
+const WANTS_NODE: readonly RegExp[] = [
+  /Expected version:? "?([^"]{1,100}?)"?(?:\. Got|$)/,
+  /Required: \{"node":"([^"]{1,100})"/,
+  /Node\.js version "?(>=?\s?\d[\d.]{0,12})"? is required/,
+];
+/** Compilations that fail because Node.js has become another since the package was written. */
+const OLD_NATIVE =
+  /no (?:matching function|member named)\b.{0,200}\bv8::|['‘]class v8::|\bnan(?:_\w{1,40})?\.h:\d+|#error "?C\+\+17 or later required/;
+
+/** The Node.js to install with after an installation failed with this output; null if the output names none. */
+export function nodeRecovery(output: readonly string[]): VersionWish | null {
+  for (const line of output) {
+    const short = line.slice(0, 400);
+    const range = WANTS_NODE.map((expression) => expression.exec(short)?.[1]?.trim()).find(
+      (text) => text !== undefined,
+    );
+    if (range !== undefined && semver.validRange(range) !== null)
+      return { range, source: 'The installation', lowest: true };
+  }
+  const isOld =
+    output.some((line) => /\bgyp\b/.test(line.slice(0, 400))) &&
+    output.some((line) => OLD_NATIVE.test(line.slice(0, 400)));
+  return isOld ? { range: '16.x', source: 'A native module' } : null;
+}
+
+/** What changes before a build command runs again. */
+export interface BuildRecovery {
+  /** Runs first, where packages are installed; null if nothing has to. */
+  install: string | null;
+  environment: Record<string, string>;
+  note: string;
+}
+
+/** What helps a build command that failed with this output; null if nothing is known. `install` is what has run before. */
+export function buildRecovery(install: readonly string[], output: readonly string[]): BuildRecovery | null {
+  const shows = (expression: RegExp) => output.some((line) => expression.test(line.slice(0, 400)));
+  if (shows(/Treating warnings as errors because process\.env\.CI/)) {
+    const note =
+      'The build tool takes warnings for errors because CI is set: builds again without it. Correct the warnings, or set the ' +
+      'variable CI to false';
+    return { install: null, environment: { CI: 'false' }, note };
+  }
+  if (shows(ASKS_GIT)) return { install: EMPTY_HISTORY, environment: {}, note: GIT_NOTE };
+  if (!install.includes('npm ci') || !shows(LEFT_OUT)) return null;
+  return {
+    install: 'rm -rf node_modules package-lock.json && npm install',
+    environment: {},
+    note: `The lock file lacks packages for this platform: installs without it, and builds again; ${ADVICE}`,
+  };
+}

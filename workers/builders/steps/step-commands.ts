@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import type { Config } from '../../../shared/core/config.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { BuildContext, BuildRequest } from '../builder.js';
+import type { KeptDependencies } from '../dependencies/kept-dependencies.js';
+import type { BuildPlan } from '../plan/plan-model.js';
+import { registryEnvironment } from '../toolchains/registry-environment.js';
+import type { ToolchainStore } from '../toolchains/toolchain-store.js';
+import { Commands, heapOptions } from './build-commands.js';
+import type { TimeLimit } from './build-time-limit.js';
+
+export interface StepsSetting {
+  sandbox: Sandbox;
+  config: Pick<Config, 'buildEnvironment'>;
+  toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
+  request: BuildRequest;
+  context: BuildContext;
+  limit: TimeLimit;
+  /** The folder with the repository's files. */
+  app: string;
+  /** The folder of the service's caches, and when it can be used. */
+  cache: string;
+  cacheOpened: Promise<unknown>;
+  kept: KeptDependencies;
+  /** `lockedInstall` of the plan. */
+  locked: string | null;
+}
+
+/** The commands of a build, with these tools. Sandboxes are numbered by each instance. */
+export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Commands {
+  const { sandbox, app, request, context, limit, cache, toolchains } = setting;
+  return new Commands({
+    sandbox,
+    app,
+    cwd: plan.folders.install,
+    searchPath: plan.searchPath,
+    request,
+    context,
+    deadline: limit.deadline,
+    writable: [cache],
+    environment: environmentOf(setting, plan, tools),
+    tools: tools.map((name) => toolchains.pathOf(name)),
+  });
+}
+
+/** The service's variables take precedence. Of the platform's variables, a build gets only those configured for builds. */
+export function environmentOf(
+  { config, request, cache }: StepsSetting,
+  plan: BuildPlan,
+  tools: readonly string[],
+): Record<string, string> {
+  const caches = Object.entries(plan.caches).map(([name, folder]) => [name, join(cache, folder)]);
+  return {
+    ...registryEnvironment(config.buildEnvironment, tools),
+    ...config.buildEnvironment,
+    CI: 'true',
+    ...plan.environment,
+    ...plan.buildEnvironment,
+    ...Object.fromEntries(caches),
+    ...request.environment,
+    ...(plan.versions.manager === null ? {} : { NODE_OPTIONS: heapOptions(request, plan.buildEnvironment) }),
+  };
+}

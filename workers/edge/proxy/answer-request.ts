@@ -1,0 +1,61 @@
+import type { Exchange } from './exchange.js';
+import { ambiguity, hasBody } from './headers.js';
+import type { LiveTable } from './live-table.js';
+import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
+import { forward } from './replicas/forward.js';
+import { type StaticTarget, serveSite } from './sites/static-site.js';
+import { isAllowed } from './visitors/allow-list.js';
+
+export const HEALTH_PATH = '/.ranvier/healthz';
+
+/** What answers are made from. */
+export interface AnswerSources {
+  table: LiveTable;
+  /** The folder of the images: `<imagesDir>/<digest>`. */
+  imagesDir: string;
+  /** Loads the route of a service again. Never rejects, and resolves within a time limit. */
+  refresh: (serviceId: string) => Promise<void>;
+}
+
+/** Answers a request as the route of its host says. */
+export function answer(exchange: Exchange, { table, imagesDir, refresh }: AnswerSources): void {
+  const { req, upgrade } = exchange;
+  const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
+  const live = problem === null ? table.find(exchange.host) : undefined;
+  if (problem !== null) {
+    // What follows on the connection could be its body or the next request (RFC 9112, 6.3).
+    exchange.res.shouldKeepAlive = false;
+    sendPage(exchange, badRequest(problem));
+  } else if (live === undefined) answerUnknownHost(exchange);
+  else {
+    const { maintenance, serviceId, target } = live.route;
+    exchange.traffic = live.traffic;
+    if (!isAllowed(live.allow, exchange.client.address)) sendPage(exchange, PAGES.notAllowed);
+    else if (maintenance !== null) sendMaintenance(exchange, maintenance);
+    else if (target.type === 'unavailable') sendPage(exchange, PAGES[target.reason]);
+    else if (target.type === 'static') answerFromSite(exchange, target, imagesDir);
+    else {
+      const upstreams = () => table.find(exchange.host)?.upstreams ?? [];
+      forward(exchange, { upstreams, refresh: () => refresh(serviceId) });
+    }
+  }
+}
+
+/** Files are read with libraries that have callbacks of their own. */
+function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
+  const { containment } = exchange;
+  const serve = () => serveSite(exchange, target, imagesDir);
+  void containment.run(serve).catch((error) => containment.caught(error));
+}
+
+function answerUnknownHost(exchange: Exchange): void {
+  const { req, res, requestId } = exchange;
+  const [path] = (req.url ?? '').split('?');
+  if (req.method !== 'GET' || path !== HEALTH_PATH) {
+    sendPage(exchange, PAGES.unknownHost);
+    return;
+  }
+  // Everybody can ask this, so it has no figures. Operators find those in PostgreSQL (`figures`).
+  res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
+  res.end('{"status":"ok"}');
+}
