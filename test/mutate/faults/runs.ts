@@ -87,6 +87,36 @@ export const RUNS_FAULTS: readonly Fault[] = [
     replace: 'if (false)',
   },
   {
+    name: 'run: that of a deployment takes a slot',
+    file: 'shared/runs/admission.ts',
+    find: " and trigger <> 'deployment'",
+    replace: '',
+  },
+  {
+    name: 'run: that of a deployment gets the release that serves',
+    file: 'shared/runs/kind.ts',
+    find: " and claimed.trigger <> 'deployment'",
+    replace: '',
+  },
+  {
+    name: 'run: a command that was given is started twice',
+    file: 'workers/replicas/start-store.ts',
+    find: 'if (row.run_id !== null && (await isStartedOnce(db, row.run_id)))',
+    replace: 'if (false)',
+  },
+  {
+    name: 'run: a command keeps the schedule from running',
+    file: 'shared/runs/schedule-store.ts',
+    find: ' and command is null',
+    replace: '',
+  },
+  {
+    name: 'release: an attempt counts as a replica that serves',
+    file: 'workers/releases/release-store.ts',
+    find: 'r.deployment_id = d.id and r.run_id is null and',
+    replace: 'r.deployment_id = d.id and',
+  },
+  {
     name: 'run: one attempt too many',
     file: 'shared/runs/model.ts',
     find: 'if (attempt > maxRetries)',
