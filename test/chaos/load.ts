@@ -71,7 +71,7 @@ export async function work(
     if (choice <= 62) made += await queue(client, `/services/${deployed.id}/deploys`, {}, promises, 'deploy');
     else if (choice <= 76) await cancel(client, service, promises);
     else if (choice <= 84) made += await rollback(client, service, promises);
-    else if (choice <= 92) await runCommand(client, path, promises);
+    else if (choice <= 92) await runCommand(client, services[0], promises);
     else await act(client, path, random.pick(['restart', 'suspend', 'resume']), promises);
     await delay(random.between(200, 1200));
   }
@@ -87,8 +87,10 @@ async function queue(client: ApiClient, path: string, body: object, promises: Pr
   return 1;
 }
 
-async function runCommand(client: ApiClient, path: string, promises: Promises): Promise<void> {
-  const { status } = await insist(client, 'POST', `${path}/runs`, { command: GIVEN_COMMAND });
+/** Runs a command beside the replicas of a service that stays live. */
+async function runCommand(client: ApiClient, service: Service | undefined, promises: Promises): Promise<void> {
+  if (service === undefined) return;
+  const { status } = await insist(client, 'POST', `/services/${service.id}/runs`, { command: GIVEN_COMMAND });
   promises.count(`run ${status}`);
 }
 
