@@ -18,7 +18,7 @@ import { startPushUpkeep } from './git/settle-pushes.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
-/** A request that asks for more than this is refused, so that its connection is there for others. */
+/** A statement that runs for longer is cancelled, so that its connection is free for others, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** The API process: what begins here ends, in the opposite order, with SIGTERM. */

@@ -16,8 +16,8 @@ export function transport(publicUrl: string): ApiMiddleware {
 }
 
 /**
- * Under TLS, the prefix prevents other hosts of our domain, such as hosted services, from setting our cookies, and Secure
- * keeps them from other ports without our certificate. Without TLS, browsers send the cookies to every port of the host;
+ * Returns the name of a cookie. Under TLS its prefix prevents hosted services and other hosts of our domain from setting it, and
+ * Secure keeps it from other ports without our certificate. Without TLS, browsers send the cookies to every port of the host;
  * therefore such a session is valid for one client only (http/client.ts).
  */
 function nameOf(ctx: ApiContext, name: CookieName): string {

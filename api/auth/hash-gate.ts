@@ -2,8 +2,8 @@ import { siteOf } from '../../shared/core/client-address.js';
 import { Turns } from '../http/turns.js';
 
 /**
- * Hashing a password takes 32 MiB and, for a quarter of a second, one of the four threads that file and DNS calls share. Unknown
- * clients together get two of them, clients that have signed in before one more.
+ * Passwords that are hashed at a time. Each takes 32 MiB and, for a quarter of a second, one of the four threads that file and DNS
+ * calls share. Unknown clients together get two of them, clients that have signed in before one more.
  */
 const AT_ONCE = { strangers: 2, known: 1 };
 const WAITING = { each: 8, all: 64 };

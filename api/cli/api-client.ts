@@ -51,7 +51,7 @@ export async function send(
       },
       body: init.body === undefined ? null : JSON.stringify(init.body),
       signal: AbortSignal.any(signals),
-      // A key is for the address that it was given for.
+      // A redirect could lead the key to another host.
       redirect: 'manual',
     });
     text = await response.text();
@@ -84,7 +84,7 @@ function failure(url: string, response: Response, body: unknown): ApiError {
   const { error, requestId } = (body ?? {}) as ErrorBody;
   const retryAfter = Number(response.headers.get('retry-after') ?? 0) || 0;
   if (!error?.code) {
-    const message = `${new URL(url).origin} answered ${response.status} and no JSON; is it the address of the API?`;
+    const message = `${new URL(url).origin} answered ${response.status} without JSON. Check that it is the address of the installation`;
     return new ApiError(response.status, 'unexpected', message, retryAfter);
   }
   const details = (error.details ?? []).map(({ path, message }) => `\n  ${path} ${message}`).join('');
@@ -95,7 +95,7 @@ function failure(url: string, response: Response, body: unknown): ApiError {
 function reasonOf(error: unknown): string {
   const cause = (error as { cause?: { code?: string; message?: string } }).cause;
   const text = cause?.code ?? cause?.message ?? (error instanceof Error ? error.message : String(error));
-  return text === 'ECONNREFUSED' ? 'nothing listens there' : text;
+  return text === 'ECONNREFUSED' ? 'the connection was refused' : text;
 }
 
 /** Requests of the versioned API with a key. */

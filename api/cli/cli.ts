@@ -83,7 +83,10 @@ export class Cli {
       const all = await workspacesOf(at, key, this.signal);
       const found = all.find((each) => workspace === undefined || isNamed(each, workspace));
       if (!found)
-        throw new CliError(EXIT.notFound, `RNV_KEY is no key of the workspace ${workspace ?? 'that it was made for'}`);
+        throw new CliError(
+          EXIT.notFound,
+          `RNV_KEY is not a key of the workspace ${workspace ?? 'that it was made for'}`,
+        );
       return new ApiClient({ url: at, key, workspaceId: found.id, signal: this.signal });
     }
     const login = chooseLogin(logins, url ? normalUrl(url) : undefined, workspace);
@@ -105,7 +108,10 @@ export class Cli {
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
     if (found) return found;
-    throw new CliError(EXIT.usage, 'Which service? Give --service, set RNV_SERVICE, or link this folder with rnv init');
+    throw new CliError(
+      EXIT.usage,
+      'No service is selected. Use --service, set RNV_SERVICE, or link this folder to a service with rnv init',
+    );
   }
 
   /** The service that an option, RNV_SERVICE or the folder names; null if nothing names one. */
@@ -116,7 +122,10 @@ export class Cli {
     if (link === null) return null;
     const service = (await this.services()).find(({ id }) => id === link);
     if (service) return service;
-    throw new CliError(EXIT.notFound, 'The service that this folder is linked to is gone; link another with rnv init');
+    throw new CliError(
+      EXIT.notFound,
+      'The service that this folder is linked to was deleted. Link the folder to another service with rnv init',
+    );
   }
 
   /** The id of the service that the folder or one above it is linked to, in this installation and workspace. */
@@ -156,7 +165,7 @@ export function normalUrl(text: string): string {
     throw new CliError(EXIT.usage, `"${text}" is not an address such as https://ranvier.example.com`);
   }
   if (!['http:', 'https:'].includes(url.protocol) || url.username || url.password)
-    throw new CliError(EXIT.usage, 'The address is http or https, without user and password');
+    throw new CliError(EXIT.usage, 'The address must begin with http:// or https://, and have no user and password');
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api(\/v1)?$/, '');
 }
 
@@ -178,13 +187,13 @@ function chooseLogin(logins: readonly Login[], url: string | undefined, workspac
   const there = logins.filter((login) => url === undefined || login.url === url);
   if (there.length === 0) {
     const where = url === undefined ? '' : ` at ${url}`;
-    throw new CliError(EXIT.notSignedIn, `Not signed in${where}: run rnv login, or set RNV_URL and RNV_KEY`);
+    throw new CliError(EXIT.notSignedIn, `You are not signed in${where}: run rnv login, or set RNV_URL and RNV_KEY`);
   }
   const found = there.find(
     (login) => workspace === undefined || isNamed({ id: login.workspaceId, name: login.workspaceName }, workspace),
   );
   if (found) return found;
-  throw new CliError(EXIT.notSignedIn, `There is no key of the workspace ${workspace}: run rnv login --workspace`);
+  throw new CliError(EXIT.notSignedIn, `You have no key for the workspace ${workspace}: run rnv login --workspace`);
 }
 
 /** Returns the service with this id or name, or with this name in addresses. Throws 5, and 2 if several have the name. */
@@ -195,11 +204,14 @@ export function pickService(services: readonly Service[], text: string): Service
   const found = named.length > 0 ? named : services.filter(({ internalHost }) => internalHost === text);
   if (found.length > 1) {
     const ids = found.map(({ id, internalHost }) => `  ${id}  ${internalHost}`).join('\n');
-    throw new CliError(EXIT.usage, `Several services are called ${text}; give the id:\n${ids}`);
+    throw new CliError(EXIT.usage, `Several services are named ${text}. Use the id instead:\n${ids}`);
   }
   const [service] = found;
   if (!service)
-    throw new CliError(EXIT.notFound, `There is no service ${text} in this workspace; rnv services lists them`);
+    throw new CliError(
+      EXIT.notFound,
+      `There is no service ${text} in this workspace. List the services with rnv services`,
+    );
   return service;
 }
 

@@ -48,8 +48,8 @@ export function errorLines({ error }: Deployment): string[] {
 /** Returns what still serves after a deployment that did not go live, and where to read on. */
 export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
   const serves =
-    liveDeploymentId === null ? 'Nothing serves yet.' : `Release ${shortId(liveDeploymentId)} still serves.`;
-  return `${serves} All: rnv logs -s ${quoted(serviceName)} --deployment ${shortId(deployment.id)}`;
+    liveDeploymentId === null ? 'No release is live yet.' : `Release ${shortId(liveDeploymentId)} is still live.`;
+  return `${serves} For the whole log, run rnv logs -s ${quoted(serviceName)} --deployment ${shortId(deployment.id)}`;
 }
 
 function quoted(name: string): string {

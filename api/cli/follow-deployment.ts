@@ -77,7 +77,7 @@ function stillRunning(id: string, deployment: Deployment | null, timeout: number
   const state = deployment?.blockedReason || deployment?.status || 'not read yet';
   return new CliError(
     EXIT.timedOut,
-    `After ${seconds(timeout)} the deployment ${shortId(id)} has not ended (${oneLine(state)}). It goes on: see rnv status`,
+    `After ${seconds(timeout)} the deployment ${shortId(id)} has not ended (${oneLine(state)}). It continues: see rnv status`,
   );
 }
 

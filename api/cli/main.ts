@@ -20,7 +20,8 @@ async function addCompletion(program: Command, [command]: readonly string[]): Pr
   program
     .command('completion')
     .description('print the completion script of a shell')
-    .argument('<shell>', SHELLS.join(', '));
+    .argument('<shell>', SHELLS.join(', '))
+    .addHelpText('after', '\nExample:\n  $ source <(rnv completion bash)');
 }
 
 function versionOf(): string {
@@ -42,7 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (stderr.isTTY) stderr.write('\r\u001b[2K');
     if (interruption.signal.aborted) {
-      stderr.write('Interrupted. What was queued goes on: see rnv status\n');
+      stderr.write('Interrupted. Queued work continues. See rnv status\n');
       return EXIT.interrupted;
     }
     if (error instanceof CliError) {

@@ -7,12 +7,18 @@ import { logout, whoami } from './commands/logout.js';
 import { logs } from './commands/logs.js';
 import * as status from './commands/status.js';
 import { up } from './commands/up.js';
+import { addExamples } from './examples.js';
 import { addServiceCommands, duration, type Parts } from './service-commands.js';
 
 const NOTES = `
-RNV_URL, RNV_KEY and RNV_SERVICE replace the address, the key and the service that are stored. Data goes to stdout, everything else to
-stderr. Exit codes: 0 done, 1 unexpected, 2 usage, 3 not signed in, 4 forbidden, 5 not found, 6 conflict, 7 rate limited, 8 unreachable,
-20 failed, 21 cancelled, 22 timed out (it goes on), 130 interrupted (it goes on). rnv run ends with the exit code of the command that it was given.
+The variables RNV_URL, RNV_KEY and RNV_SERVICE take precedence over the stored address, key and service. Data goes to stdout, everything
+else to stderr. Exit codes: 0 success, 1 unexpected error, 2 wrong usage, 3 not signed in, 4 forbidden, 5 not found, 6 conflict,
+7 rate limited, 8 unreachable, 20 failed, 21 cancelled, 22 timed out, 130 interrupted. After 22 and 130 the deployment goes on.
+rnv run ends with the exit code of the command after --.
+
+Examples:
+  $ rnv login --url https://ranvier.example.com
+  $ rnv up
 `;
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
@@ -20,16 +26,16 @@ const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
 /** Returns the commands of `rnv`. Their actions reject with CliError. */
 export function createProgram(surroundings: Surroundings, version: string): Command {
   const program = new Command('rnv')
-    .description('Deploys to a Ranvier installation')
+    .description('Deploys and manages services of a Ranvier installation')
     .version(version)
-    .option('-s, --service <name>', 'the service: its name or id')
-    .option('-w, --workspace <name>', 'the workspace: its name or id')
-    .option('--json', 'print one JSON document; with --follow one object a line')
+    .option('-s, --service <name>', 'the name or id of the service')
+    .option('-w, --workspace <name>', 'the name or id of the workspace')
+    .option('--json', 'print JSON: one document, or with --follow one object per line')
     .option('-y, --yes', 'answer yes to every question')
-    .option('-q, --quiet', 'print no progress')
-    .option('--no-color', 'print no colours')
+    .option('-q, --quiet', 'do not print progress')
+    .option('--no-color', 'do not print colours')
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('(--help shows what there is)')
+    .showHelpAfterError('(run it with --help for the usage and an example)')
     .exitOverride()
     .addHelpText('after', NOTES);
 
@@ -42,72 +48,80 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
   };
   const waits = (command: Command) =>
     command
-      .option('--detach', 'do not wait for the end')
+      .option('--detach', 'return at once, without waiting for the end')
       .addOption(
-        new Option('--timeout <duration>', 'wait no longer than this, such as 90s or 10m')
+        new Option('--timeout <duration>', 'the longest time to wait, such as 90s or 10m')
           .argParser(duration)
           .default(30 * 60_000, '30m'),
       );
-  const verbose = (command: Command) => command.option('-v, --verbose', 'print the log');
+  const verbose = (command: Command) => command.option('-v, --verbose', 'print the log while waiting');
 
   program
     .command('login')
-    .description('sign in, and store a new key')
+    .description('sign in, and store a new API key')
     .option('--url <address>', 'the address of the installation')
-    .option('--email <address>', 'the e-mail address; without a terminal, the password comes by stdin')
-    .option('--key', 'store a key that comes by stdin')
+    .option('--email <address>', 'your e-mail address; without a terminal, the password is read from stdin')
+    .option('--key', 'store the API key that is read from stdin')
     .action(acts(login));
   program
     .command('logout')
-    .description('revoke and forget the key that rnv login made')
-    .option('--url <address>', 'of this installation')
-    .option('--all', 'of every installation and workspace')
+    .description('revoke and forget the API key that rnv login has created')
+    .option('--url <address>', 'sign out of this installation')
+    .option('--all', 'sign out of all installations and workspaces')
     .action(acts(logout));
-  program.command('whoami').description('show who is signed in, and where').action(acts(whoami));
+  program
+    .command('whoami')
+    .description('show the signed-in user, the workspace and the installation')
+    .action(acts(whoami));
   program
     .command('init')
-    .description('link a folder to a service; without --service, make one that is deployed by rnv up')
-    .argument('[dir]', 'the folder')
+    .description('link a folder to a service; without --service, create the service')
+    .argument('[dir]', 'the folder (default: the current folder)')
     .option('--name <name>', 'the name of the new service')
     .addOption(new Option('--kind <kind>', 'the kind of the new service').choices(KINDS).default('web'))
     .action(acts(init));
   verbose(waits(program.command('up')))
-    .description('deploy the files of this folder')
-    .argument('[dir]', 'the folder')
-    .option('--name <name>', 'the name of the service, if it has to be made')
+    .description('deploy the files of a folder')
+    .argument('[dir]', 'the folder (default: the current folder)')
+    .option('--name <name>', 'the name of the service, if it has to be created')
     .action(acts(up));
   verbose(waits(program.command('deploy')))
     .description('deploy a service from its repository')
-    .option('--branch <branch>', 'another branch than the configured one')
-    .option('--commit <sha>', 'this commit')
-    .option('--clear-cache', 'build without the cache')
+    .option('--branch <branch>', 'deploy this branch instead of the configured one')
+    .option('--commit <sha>', 'deploy this commit')
+    .option('--clear-cache', 'clear the build cache first')
     .action(acts(deploying.deploy));
   program
     .command('status')
-    .description('show what serves, what is deployed and what waits')
+    .description('show the live release, and deployments that run or wait')
     .action(acts(status.status));
-  program.command('services').alias('ls').description('list the services').action(acts(status.services));
+  program
+    .command('services')
+    .alias('ls')
+    .description('list the services of the workspace')
+    .action(acts(status.services));
   program
     .command('logs')
     .description('print the log of a service')
-    .option('-f, --follow', 'print lines as they come')
-    .option('-n, --lines <number>', 'how many of the newest lines', lineCount, 100)
-    .option('--since <duration>', 'lines of the last 90s, 15m, 2h or 3d', duration)
-    .addOption(new Option('--source <source>', 'lines of this source').choices(['build', 'runtime', 'system']))
-    .option('--search <text>', 'lines that contain a text')
-    .option('--deployment <id>', 'lines of one deployment: its id, or the end of it')
+    .option('-f, --follow', 'keep printing new lines')
+    .option('-n, --lines <number>', 'the number of newest lines to print', lineCount, 100)
+    .option('--since <duration>', 'only lines of this period: 90s, 15m, 2h or 3d', duration)
+    .addOption(new Option('--source <source>', 'only lines of this source').choices(['build', 'runtime', 'system']))
+    .option('--search <text>', 'only lines that contain this text')
+    .option('--deployment <id>', 'only lines of this deployment: its id, or its last characters')
     .action(acts(logs));
   program
     .command('open')
-    .description('open the address of a service in a browser')
-    .option('--console', 'open its page in the console')
+    .description('open the URL of a service in the browser')
+    .option('--console', 'open the page of the service in the console instead')
     .action(acts(status.open));
 
   verbose(waits(program.command('rollback')))
-    .description('deploy an earlier release again: the one before, or the one that is named')
-    .argument('[id]', 'the id of its deployment, or the end of it')
+    .description('roll back to an earlier release; by default to the previous one')
+    .argument('[id]', 'the id of the deployment to return to, or its last characters')
     .action(acts(deploying.rollback));
   addServiceCommands(program, { acts, waits, verbose });
+  addExamples(program);
   return program;
 }
 

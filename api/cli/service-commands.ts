@@ -9,7 +9,7 @@ import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
 import { parseDuration } from './terminal-text.js';
 
-/** How the commands are added: `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
+/** Helpers that add commands. `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
 export interface Parts {
   acts: <Args extends unknown[]>(
     work: (cli: Cli, ...args: Args) => Promise<unknown>,
@@ -29,37 +29,41 @@ export function addServiceCommands(program: Command, parts: Parts): void {
 function addLife(program: Command, { acts, waits }: Parts): void {
   program
     .command('deployments')
-    .description('list deployments with the ids that rollback, cancel and logs take')
-    .option('-n, --lines <number>', 'how many of the newest', wholeNumber, 20)
+    .alias('releases')
+    .description('list the deployments of a service, with their ids')
+    .option('-n, --lines <number>', 'the number of newest deployments to list', wholeNumber, 20)
     .action(acts(lifecycle.deployments));
   program
     .command('cancel')
-    .description('cancel the deployment that runs or waits, or the one that is named')
-    .argument('[id]', 'the id of the deployment, or the end of it')
+    .description('cancel a deployment; by default the one that runs or waits')
+    .argument('[id]', 'the id of a deployment, or its last characters')
     .action(acts(lifecycle.cancel));
   for (const [action, what] of [
-    ['restart', 'replace the replicas, one after another'],
-    ['suspend', 'end the replicas; settings, variables and releases stay'],
-    ['resume', 'start a suspended service again'],
+    ['restart', 'restart the replicas of a service, one by one'],
+    ['suspend', 'stop all replicas of a service; its settings, variables and releases are kept'],
+    ['resume', 'resume a suspended service'],
   ] as const) {
     waits(program.command(action))
       .description(what)
       .action(acts((cli, options: Parameters<typeof lifecycle.act>[2]) => lifecycle.act(cli, action, options)));
   }
-  program.command('ps').description('show replicas, what they use, and how they are').action(acts(scaling.ps));
+  program
+    .command('ps')
+    .description('list the replicas of a service, with their health and usage')
+    .action(acts(scaling.ps));
   program
     .command('scale')
-    .description('change the number of replicas, or between how many it scales by use')
-    .argument('[replicas]', 'how many', wholeNumber)
-    .option('--min <number>', 'the fewest, if it scales by use', wholeNumber)
-    .option('--max <number>', 'the most, if it scales by use', wholeNumber)
-    .option('--plan <plan>', 'processor and memory of each replica')
+    .description('set the number of replicas, or the bounds of automatic scaling')
+    .argument('[replicas]', 'the number of replicas', wholeNumber)
+    .option('--min <number>', 'the minimum number of replicas, for automatic scaling', wholeNumber)
+    .option('--max <number>', 'the maximum number of replicas, for automatic scaling', wholeNumber)
+    .option('--plan <plan>', 'the plan: CPU and memory of each replica')
     .action(acts(scaling.scale));
   waits(program.command('run'))
-    .description('run a command with the live release, print what it prints, and end with its exit code')
-    .argument('[service]', 'the service, if the folder is not linked')
-    .argument('[command...]', 'what follows --; a cron service runs its own without it')
-    .option('--plan <plan>', 'processor and memory of the command')
+    .description('run a command with the live release, print its output, and end with its exit code')
+    .argument('[service]', 'the service: its name or id')
+    .argument('[command...]', 'the command, after --; without it a cron service runs its own')
+    .option('--plan <plan>', 'the plan: CPU and memory of the command')
     .addOption(new Option('--limit <duration>', 'end the command after this time (default: 1h)').argParser(duration))
     .action(
       acts((cli, service: string | undefined, command: string[], options: runs.RunOptions) =>
@@ -71,41 +75,46 @@ function addLife(program: Command, { acts, waits }: Parts): void {
 
 function addVariables(program: Command, { acts }: Parts): void {
   const scope = () =>
-    new Option('--scope <scope>', 'which deployments get them').choices(['all', 'production', 'preview']);
-  const variables = program.command('env').description('variables of a service');
-  variables.command('list', { isDefault: true }).description('list names').action(acts(env.list));
+    new Option('--scope <scope>', 'the deployments that get the variables').choices(['all', 'production', 'preview']);
+  const variables = program.command('env').alias('config').description('manage the variables of a service');
+  variables
+    .command('list', { isDefault: true })
+    .alias('ls')
+    .description('list the names of the variables')
+    .action(acts(env.list));
   variables
     .command('set')
-    .description('set variables; the value comes by prompt or stdin')
+    .description('set variables; the value is read from a prompt or from stdin')
     .argument('<key...>')
     .addOption(scope())
     .action(acts(env.set));
   variables
     .command('unset')
+    .alias('rm')
     .description('delete variables')
     .argument('<key...>')
     .action(acts((cli, keys: string[]) => env.unset(cli, keys)));
   variables
     .command('push')
     .alias('import')
-    .description('set the variables of a .env file, or of stdin; others stay')
+    .description('set the variables of a .env file or of stdin; other variables are kept')
     .argument('[file]')
     .addOption(scope())
     .action(acts(env.push));
   variables
     .command('pull')
-    .description('add the names that a .env file lacks to it; values are never read back')
-    .argument('[file]', 'the file (default: .env)')
+    .description('add missing names to a .env file; values are never read back')
+    .argument('[file]', 'the .env file (default: .env)')
     .action(acts((cli, file?: string) => env.pull(cli, file)));
 }
 
 function addNames(program: Command, { acts, waits, verbose }: Parts): void {
-  const names = program.command('domains').description('host names of a service');
-  names.command('list', { isDefault: true }).description('list them').action(acts(domains.list));
+  const names = program.command('domains').description('manage the custom domains of a service');
+  names.command('list', { isDefault: true }).alias('ls').description('list the domains').action(acts(domains.list));
   for (const [name, what, work] of [
-    ['add', 'add a host name, and show the record that proves it', domains.add],
-    ['verify', 'look for the record', domains.verify],
-    ['remove', 'remove a host name', domains.remove],
+    ['add', 'add a domain, and show the DNS record to create', domains.add],
+    ['verify', 'check the DNS record of a domain now', domains.verify],
+    ['remove', 'remove a domain', domains.remove],
   ] as const) {
     names
       .command(name)
@@ -113,44 +122,55 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
       .argument('<hostname>')
       .action(acts((cli, hostname: string) => work(cli, hostname)));
   }
-  const branches = program.command('previews').description('other branches of a service, at addresses of their own');
-  branches.command('list', { isDefault: true }).description('list them').action(acts(previews.list));
-  verbose(waits(branches.command('add')))
-    .description('show a branch')
+  const branches = program.command('previews').description('manage the previews of other branches');
+  branches
+    .command('list', { isDefault: true })
+    .alias('ls')
+    .description('list the previews')
+    .action(acts(previews.list));
+  verbose(waits(branches.command('create')))
+    .alias('add')
+    .description('create a preview of a branch')
     .argument('<branch>')
     .action(acts(previews.add));
   branches
-    .command('close')
-    .description('close the preview of a branch')
+    .command('delete')
+    .alias('close')
+    .description('delete the preview of a branch')
     .argument('<branch>')
     .action(acts((cli, branch: string) => previews.close(cli, branch)));
 }
 
 function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
-  const databases = program.command('db').description('databases, which are reached on the private network alone');
-  databases.command('list', { isDefault: true }).description('list them').action(acts(data.list));
+  const databases = program
+    .command('db')
+    .description('manage databases, which are reachable only inside the private network');
+  databases.command('list', { isDefault: true }).alias('ls').description('list the databases').action(acts(data.list));
   verbose(waits(databases.command('create')))
-    .description('make a database')
+    .description('create a database')
     .argument('<kind>', 'postgres or redis', oneOf('postgres', 'redis'))
-    .option('--name <name>', 'its name')
-    .option('--plan <plan>', 'its plan')
+    .option('--name <name>', 'the name of the database')
+    .option('--plan <plan>', 'the plan of the database')
     .action(acts(data.create));
   databases
     .command('attach')
-    .description('give a service the address of a database as a variable')
+    .description('set a variable of a service to the URL of a database')
     .argument('<database>')
     .option('--as <key>', 'the name of the variable (default: DATABASE_URL or REDIS_URL)')
     .action(acts(data.attach));
   databases
     .command('backups')
-    .description('list the backups')
+    .description('list the backups of a database')
     .argument('<database>')
     .action(acts((cli, name: string) => data.backups(cli, name)));
-  waits(databases.command('backup')).description('make a backup').argument('<database>').action(acts(data.backup));
-  waits(databases.command('restore'))
-    .description('replace what a database holds by the newest good backup, or by the one that is named')
+  waits(databases.command('backup'))
+    .description('back up a database now')
     .argument('<database>')
-    .argument('[id]', 'the id of the backup, or the end of it')
+    .action(acts(data.backup));
+  waits(databases.command('restore'))
+    .description('restore a database from a backup; by default from the newest good one')
+    .argument('<database>')
+    .argument('[id]', 'the id of a backup, or its last characters')
     .action(acts(data.restore));
 }
 

@@ -15,7 +15,6 @@ export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
 }
 
-/** Returns printable text in one line. */
 export function oneLine(text: string): string {
   return printable(text).replace(/\s+/g, ' ').trim();
 }

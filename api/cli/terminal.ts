@@ -113,56 +113,45 @@ export class Terminal {
   }
 
   /** Asks for a text. `flag` gives it without a terminal. */
-  async text(message: string, flag: string, initial = ''): Promise<string> {
-    const prompts = await this.#prompts(message, flag);
-    const options = {
-      message: escaped(message),
-      ...this.#places(),
-      validate: (value?: string) => (value ? undefined : 'An answer is needed'),
-    };
-    return answered(prompts, await prompts.text(initial === '' ? options : { ...options, initialValue: initial }));
+  text(message: string, flag: string, initial = ''): Promise<string> {
+    const validate = (value?: string) => (value ? undefined : 'An answer is needed');
+    const start = initial === '' ? {} : { initialValue: initial };
+    return this.#ask(message, flag, (prompts, shared) => prompts.text({ ...shared, ...start, validate }));
   }
 
-  async secret(message: string, flag: string): Promise<string> {
-    const prompts = await this.#prompts(message, flag);
-    return answered(prompts, await prompts.password({ message: escaped(message), ...this.#places() }));
+  secret(message: string, flag: string): Promise<string> {
+    return this.#ask(message, flag, (prompts, shared) => prompts.password(shared));
   }
 
   /** Asks for yes or no. The Enter key alone answers with `initial`. */
-  async confirm(message: string, initial: boolean): Promise<boolean> {
-    const prompts = await this.#prompts(message, '--yes');
-    return answered(
-      prompts,
-      await prompts.confirm({ message: escaped(message), initialValue: initial, ...this.#places() }),
-    );
+  confirm(message: string, initial: boolean): Promise<boolean> {
+    return this.#ask(message, '--yes', (prompts, shared) => prompts.confirm({ ...shared, initialValue: initial }));
   }
 
-  async choose(message: string, flag: string, options: { value: string; label: string }[]): Promise<string> {
-    const prompts = await this.#prompts(message, flag);
+  choose(message: string, flag: string, options: { value: string; label: string }[]): Promise<string> {
     const safe = options.map(({ value, label }) => ({ value, label: escaped(label) }));
-    return answered(
-      prompts,
-      await prompts.select<string>({ message: escaped(message), options: safe, ...this.#places() }),
-    );
+    return this.#ask(message, flag, (prompts, shared) => prompts.select<string>({ ...shared, options: safe }));
   }
 
-  /** The library is loaded when something is asked: most commands ask nothing. */
-  async #prompts(message: string, flag: string): Promise<typeof import('@clack/prompts')> {
+  /** Asks, and throws 130 if the user cancels. The library is loaded when something is asked, which most commands never do. */
+  async #ask<T>(
+    message: string,
+    flag: string,
+    ask: (
+      prompts: typeof import('@clack/prompts'),
+      shared: { message: string; input: Readable; output: WriteStream },
+    ) => Promise<T>,
+  ): Promise<Exclude<T, symbol>> {
     if (!this.asks) throw missingAnswer(message, flag);
     this.progress('');
-    return import('@clack/prompts');
-  }
-
-  #places(): { input: Readable; output: WriteStream } {
-    return { input: this.#streams.stdin, output: this.#streams.stderr as WriteStream };
+    const { stdin: input, stderr } = this.#streams;
+    const prompts = await import('@clack/prompts');
+    const answer = await ask(prompts, { message: escaped(message), input, output: stderr as WriteStream });
+    if (prompts.isCancel(answer)) throw new CliError(EXIT.interrupted, 'Nothing was done.');
+    return answer as Exclude<T, symbol>;
   }
 }
 
 function shown(line: string): string {
   return escaped(line, { colours: true });
-}
-
-function answered<T>(prompts: typeof import('@clack/prompts'), answer: T): Exclude<T, symbol> {
-  if (prompts.isCancel(answer)) throw new CliError(EXIT.interrupted, 'Nothing was done.');
-  return answer as Exclude<T, symbol>;
 }

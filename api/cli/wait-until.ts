@@ -38,7 +38,7 @@ export async function waitUntil<T extends object>(
       signal.throwIfAborted();
       if (!(error instanceof ApiError) || !error.passing) throw error;
       if (failures === 0 && error.exitCode !== EXIT.rateLimited)
-        terminal.say(lost?.() ?? '  connection lost, trying again');
+        terminal.say(lost?.() ?? '  the connection was lost, trying again');
       failures += 1;
       pause = Math.max(error.retryAfter * 1000, Math.min(250 * 2 ** failures, MAX_PAUSE_MS));
     }

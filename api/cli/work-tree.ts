@@ -243,7 +243,9 @@ function git(
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
     child.once('error', (error: NodeJS.ErrnoException) =>
       reject(
-        error.code === 'ENOENT' ? new CliError(EXIT.unexpected, 'git is not installed, or the folder is gone') : error,
+        error.code === 'ENOENT'
+          ? new CliError(EXIT.unexpected, 'git is not installed, or the folder does not exist any more')
+          : error,
       ),
     );
     child.once('close', (code) => {

@@ -7,7 +7,7 @@ import type { Config } from '../../shared/core/config.js';
 import { AppError } from '../../shared/core/errors.js';
 import type { ApiContext } from '../http/state.js';
 
-/** The header with which an API process proves that it forwards a request, so that it is not counted and forwarded again. */
+/** Proves that an API process forwards a request, which is then not counted or forwarded again. */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
 /** Headers of one connection, and those that the next connection makes itself. */

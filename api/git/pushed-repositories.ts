@@ -21,7 +21,7 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** Releases whose commits a repository keeps even if no branch has them any more, so that they can be built again. */
+/** Releases whose commits a repository keeps even without a branch, so that they can be built again. */
 const KEPT_RELEASES = 10;
 /** A note of `noteShallow` is renewed this often, and is valid for the second time after that, in milliseconds. */
 const NOTE_RENEW_MS = 10_000;
@@ -75,7 +75,7 @@ export class PushedRepositories {
     return { repository, row };
   }
 
-  /** Records this process's address, so that other API hosts forward git requests for the repositories of this folder to it. */
+  /** Records this process's address, to which other API hosts forward git requests for this folder. */
   async announce(): Promise<void> {
     await announceHost(this.#db, (await this.prepare()).id, this.#address);
   }

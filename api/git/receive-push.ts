@@ -74,19 +74,19 @@ export async function receivePush(
           answers.push(await deleteBranch(deps, push, channel, update, decision.branch));
           break;
         case 'store': {
-          const done =
+          const stored =
             (await showBranch(deps, push, channel, update, { branch: decision.branch, noWait, shallow })) ??
             (await storeBranch(push, channel, update, decision.branch, shallow !== ''));
-          answers.push(done.answer);
-          afterwards.push(done.afterwards);
+          answers.push(stored.answer);
+          afterwards.push(stored.afterwards);
           branches.add(decision.branch);
           break;
         }
         case 'deploy': {
-          const done = await deployBranch(deps, push, channel, update, { branch, noWait, shallow });
-          if (done === null) throw new Error('the service deploys its own branch');
-          answers.push(done.answer);
-          afterwards.push(done.afterwards);
+          const deployed = await deployBranch(deps, push, channel, update, { branch, noWait, shallow });
+          if (deployed === null) throw new Error('the service deploys its own branch');
+          answers.push(deployed.answer);
+          afterwards.push(deployed.afterwards);
         }
       }
     } catch (error) {
@@ -157,10 +157,10 @@ async function storeBranch(
   channel.say(
     `The branch ${branch} is stored and not deployed: ${service.name} deploys ${service.configuration.branch}.`,
   );
-  if (shallow) return { answer: { ref, ok: true, byGit: true }, afterwards: async () => undefined };
+  if (shallow) return done({ ref, ok: true, byGit: true });
   const moved = await repository.moveBranch(branch, to, from);
   if (!moved.ok) return refused(ref, 'the branch cannot be moved; fetch and try again');
-  return { answer: { ref, ok: true }, afterwards: async () => undefined };
+  return done({ ref, ok: true });
 }
 
 interface DeployOptions {
@@ -233,7 +233,7 @@ async function deployBranch(
       await (NOTHING.test(from) ? repository.deleteBranch(branch, to) : repository.moveBranch(branch, from, to));
       await settle();
     };
-    return { answer: { ref, ok: true, byGit }, afterwards: restore };
+    return done({ ref, ok: true, byGit }, restore);
   }
   const end = await followDeployment({
     db: deps.db,
@@ -246,21 +246,24 @@ async function deployBranch(
     await repository.adoptShallow(wanted);
     await settle();
   };
-  if (end.status !== 'live')
-    return { answer: { ref, ok: false, reason: explain(channel, end, id) }, afterwards: finish };
+  if (end.status !== 'live') return done({ ref, ok: false, reason: explain(channel, end, id) }, finish);
   channel.say(
     isRouted(service.kind)
       ? `-----> Live at ${serviceUrl(deps.config, service.slug)}`
       : `-----> ${service.name} is live`,
   );
   channel.say('');
-  if (byGit) return { answer: { ref, ok: true, byGit }, afterwards: finish };
+  if (byGit) return done({ ref, ok: true, byGit }, finish);
   await settle();
-  return { answer: { ref, ok: true }, afterwards: async () => undefined };
+  return done({ ref, ok: true });
+}
+
+function done(answer: HookAnswer, afterwards: Afterwards = async () => undefined): Done {
+  return { answer, afterwards };
 }
 
 function refused(ref: string, reason: string): Done {
-  return { answer: { ref, ok: false, reason }, afterwards: async () => undefined };
+  return done({ ref, ok: false, reason });
 }
 
 /** Shows why there is no new release; returns the reason in a few words. */

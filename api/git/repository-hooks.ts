@@ -9,7 +9,10 @@ import { MAX_UPDATES } from '../../shared/pushes/model.js';
  * process at the other ends decides. If that process dies, the pipes end, and with them the hook.
  */
 
-/** First it names the file with the commits at which the history of a shallow push ends; '' if the push is not shallow. */
+/**
+ * Relays everything to the API. First it names the file with the commits at which the history of a shallow push ends; '' if the
+ * push is not shallow.
+ */
 const PROC_RECEIVE = `#!/bin/sh
 # The shell gives a background command no input, except one that is named.
 exec 6<&0

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError, conflict } from '../../shared/core/errors.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { hostsOfFolder } from '../../shared/pushes/store.js';
 import { isForwarded, newForwardToken, serviceOfFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
@@ -19,8 +19,8 @@ import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './pushed-repositories.js';
 
 /**
- * `git push`, `git fetch` and `git clone` of services that are deployed by push: `/git/<workspaceId>/<slug>.git`, with a key as the
- * password of HTTP basic authentication. Only the three requests of git's smart protocol are answered.
+ * The paths of `git push`, `git fetch` and `git clone`: `/git/<workspaceId>/<slug>.git`. The password of HTTP basic authentication
+ * is a key. Only the three requests of git's smart protocol are answered.
  */
 const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
 
@@ -31,6 +31,8 @@ const ENDPOINT: Omit<Endpoint, 'method'> = {
   access: 'key or session',
   operation: 'git',
   summary: 'git',
+  description: '',
+  errors: [],
   status: 200,
   query: NOTHING,
   body: null,
@@ -109,8 +111,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
 
   /** Another API host has the repository. */
   async function forward(ctx: ApiContext, request: GitRequest, folderId: string): Promise<void> {
-    if (wasForwarded(ctx, request))
-      throw new AppError('conflict', 'This API host does not have the repository any more');
+    if (wasForwarded(ctx, request)) throw conflict('This API host does not have the repository any more');
     const token = newForwardToken(deps.keyring, nameOf(request), Date.now());
     await forwardTo(ctx, await hostsOfFolder(db, folderId), token);
   }
@@ -161,13 +162,10 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
       assertPermitted(operation, { ...facts, ...more });
     authorize({ protectedEnvironment: service.environment_protected });
     if (service.preview_of !== null) {
-      throw new AppError(
-        'conflict',
-        `${service.name} is a preview; push its branch ${service.configuration.branch} to its service`,
-      );
+      throw conflict(`${service.name} is a preview; push its branch ${service.configuration.branch} to its service`);
     }
     if (!isPushSource(service.configuration)) {
-      throw new AppError('conflict', `${service.name} is not deployed by push; set its sourceType to push first`);
+      throw conflict(`${service.name} is not deployed by push; set its sourceType to push first`);
     }
     if (request.pushes) assertPushable(service);
     return { type: 'person', service, caller, authorize };

@@ -33,13 +33,18 @@ const ENDPOINT: Endpoint = {
   access: 'anyone',
   operation: 'hook.deliver',
   summary: 'Receive a delivery',
+  description: '',
+  errors: [],
   status: 200,
   query: NOTHING,
   body: null,
   response: NOTHING,
   keyed: false,
 };
-/** In a minute: genuine deliveries of one hook, others of one client at one hook, and requests of one client for hooks that do not exist. */
+/**
+ * Requests in a minute. `hook`: genuine deliveries of one hook; `forged`: others of one client at one hook; `unknown`: of one
+ * client for hooks that do not exist.
+ */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
 /** Bodies of five MiB that are read at a time, of one workspace and of all. Slow ones of a workspace make room for others. */
 const BODIES = { each: 8, all: 40 };
@@ -144,7 +149,10 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
   };
 }
 
-/** Throws payload_too_large, the reason of the abort, and invalid_request if the connection is lost or the body comes too slowly. */
+/**
+ * Reads the body of a delivery. Throws payload_too_large, the reason of the abort, and invalid_request if the connection is lost or
+ * the body comes too slowly.
+ */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
   const tooLarge = () => new AppError('payload_too_large', `A delivery may have ${MAX_DELIVERY_BYTES} bytes`);

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
+import type { ErrorCode } from '../../shared/core/errors.js';
 
 /** The root of the versioned API (specification, Versioning). */
 export const API_ROOT = '/api/v1';
@@ -19,11 +20,20 @@ export interface Endpoint {
   path: string;
   access: Access;
   operation: string;
+  /** A title of a few words. */
   summary: string;
+  /** What a caller has to know beyond it. */
+  description: string;
+  /** The codes that the handler throws, without those that `errorCodesOf` derives from the declaration. */
+  errors: readonly ErrorCode[];
   status: 200 | 201 | 202;
   query: TObject;
   body: TObject | null;
+  /** A body, if the one that is made of the required fields says little. */
+  example?: unknown;
   response: TSchema;
   /** Whether Idempotency-Key is honoured. */
   keyed: boolean;
+  /** True if the handler needs the engine: it is asked before the transaction. */
+  engine?: true;
 }

@@ -1,23 +1,30 @@
-import type { TObject, TSchema } from 'typebox';
+import type { TSchema } from 'typebox';
 import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
 import { VERSION } from '../../shared/core/version.js';
-import { POLICIES, type Policy } from '../../shared/identity/policy.js';
-import { type Access, API_ROOT, type Endpoint } from './endpoint.js';
+import { type Access, type Endpoint, SESSION_ROOT } from './endpoint.js';
+import { errorCodesOf, policyOf } from './error-codes.js';
+import { type Json, SchemaComponents } from './openapi-schemas.js';
 import { ErrorResponse, Uuid } from './schema.js';
+import { exampleOf } from './schema-example.js';
 
-/** A JSON object of the document. */
-export type Json = { [name: string]: unknown };
+/** What the document says beside the routes. */
+export interface ApiTexts {
+  /** The description of each tag; an operation's tag is the part of its name before the dot. */
+  tags: Readonly<Record<string, string>>;
+  /** The deliveries that the platform sends: the schema of their bodies by event. */
+  deliveries: Readonly<Record<string, { description: string; body: TSchema }>>;
+}
 
 /**
- * The OpenAPI 3.1 document of routes, made of the same schemas that validate their requests. Schemas with a name (`$id`)
- * become components. The root of the versioned API is the document's server; routes below another root name their own.
+ * The OpenAPI 3.1 document of routes, made of the same schemas that validate their requests. Schemas with a name become components.
+ * All paths are below one server, because generators of clients ignore servers of single paths.
  */
-export function describeApi(routes: readonly Endpoint[]): Json {
-  const components = new Components();
+export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
+  const components = new SchemaComponents();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
-    const path = route.path.replace(/:(\w+)/g, '{$1}');
-    paths[path] ??= route.root === API_ROOT ? {} : { servers: [{ url: route.root }] };
+    const path = (route.root + route.path).slice(SESSION_ROOT.length).replace(/:(\w+)/g, '{$1}');
+    paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = describeOperation(route, components);
   }
   return {
@@ -26,17 +33,20 @@ export function describeApi(routes: readonly Endpoint[]): Json {
       title: 'Ranvier',
       version: VERSION,
       description:
-        'A self-hosted hosting platform. Queueing operations answer when the work is queued, not when it is done: poll.',
+        'A self-hosted hosting platform. An operation that queues work answers when the work is queued, not when it is done: read the ' +
+        'deployment, operation, run or backup until it has ended. A method that a path does not have is answered with 405 method_not_allowed.',
+      contact: { name: 'The operator of this installation' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: API_ROOT }],
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    servers: [{ url: SESSION_ROOT, description: 'This installation' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
+    webhooks: describeDeliveries(deliveries, components),
     components: {
       securitySchemes: SECURITY_SCHEMES,
       headers: HEADERS,
       parameters: PARAMETERS,
-      responses: errorResponses(components),
+      responses: errorResponses(routes, components),
       schemas: components.schemas,
     },
   };
@@ -95,75 +105,93 @@ const PARAMETERS = {
   },
 };
 
-/** Parameters whose schema several places share. */
-const QUERY_TEXTS: Readonly<Record<string, string>> = {
-  active: 'true: only deployments that wait or run',
-  projectId: 'Only this project',
-  environmentId: 'Only this environment',
-  source: 'Lines of this source only',
-};
-
 const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   400: 'Invalid JSON, values, cursor, confirmation or operation',
   401: 'Authentication is missing, invalid or expired',
   403: 'The role, key scope, e-mail verification, MFA or browser CSRF check failed',
   404: 'The resource does not exist or is outside the caller’s workspace membership',
-  405: 'The method is not supported',
+  405: 'The path has no such method',
   409: 'The request conflicts with the resource, or the queue engine is unavailable',
   413: 'The request body exceeds 262144 bytes, or the canvas is too large',
   429: 'The request rate limit is reached',
   500: 'Unexpected server failure',
   503: 'The request took too long and changed nothing',
 };
-const ERROR_STATUSES = [...new Set(Object.values(ERROR_REGISTRY).map(({ status }) => status))].sort();
 
-function errorResponses(components: Components): Json {
+/** One response for each status that an operation can answer with. Operations name their own codes beside the reference. */
+function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
+  const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(
-    ERROR_STATUSES.map((status) => {
-      const codes = Object.entries(ERROR_REGISTRY).flatMap(([code, entry]) => (entry.status === status ? [code] : []));
-      const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(status === 429 ? ['Retry-After'] : [])];
+    Object.entries(byStatus([...codes])).map(([status, [code = 'internal_error']]) => {
+      const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(status === '429' ? ['Retry-After'] : [])];
+      const example: ErrorResponse = {
+        error: { code, message: ERROR_REGISTRY[code].message },
+        requestId: '0198c0de-0000-7000-8000-00000000000f',
+      };
       return [
         `Error${status}`,
         {
-          description: `${MEANINGS[status]}. Codes: ${codes.join(', ')}`,
+          description: MEANINGS[ERROR_REGISTRY[code].status],
           headers: headerReferences(names),
-          content: { 'application/json': { schema: components.refer(ErrorResponse) } },
+          content: { 'application/json': { schema: components.refer(ErrorResponse), example } },
         },
       ];
     }),
   );
 }
 
-function describeOperation(endpoint: Endpoint, components: Components): Json {
-  const { method, operation, summary, status, response, keyed, body } = endpoint;
+function byStatus(codes: readonly ErrorCode[]): Record<string, ErrorCode[]> {
+  const groups: Record<string, ErrorCode[]> = {};
+  for (const code of codes) {
+    const { status } = ERROR_REGISTRY[code];
+    groups[status] = [...(groups[status] ?? []), code];
+  }
+  return groups;
+}
+
+function describeOperation(endpoint: Endpoint, components: SchemaComponents): Json {
+  const { operation, summary, description, status, response, keyed } = endpoint;
   const operationId = operation.replace(/[.-](\w)/g, (_, letter: string) => letter.toUpperCase());
   const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
   const names = ['X-Request-ID', ...RATE_LIMIT_HEADERS, ...(keyed ? ['Idempotency-Replayed'] : [])];
+  const errors = errorCodesOf(endpoint);
   return {
     operationId,
     tags: [tagOf(endpoint)],
     summary,
+    description,
     security: securityOf(endpoint),
     parameters: parametersOf(endpoint, components),
-    ...(body === null || method === 'GET' ? {} : { requestBody: describeBody(body, components, `${name}Body`) }),
+    ...describeBody(endpoint, components, `${name}Body`),
     responses: {
       [status]: {
         description: DESCRIPTIONS[status],
         headers: headerReferences(names),
-        content: { 'application/json': { schema: components.refer(response, `${name}Response`) } },
+        content: {
+          'application/json': { schema: components.refer(response, `${name}Response`), example: exampleOf(response) },
+        },
       },
-      ...Object.fromEntries(ERROR_STATUSES.map((code) => [code, { $ref: `#/components/responses/Error${code}` }])),
+      ...Object.fromEntries(
+        Object.entries(byStatus(errors)).map(([code, group]) => [
+          code,
+          { $ref: `#/components/responses/Error${code}`, description: group.map(errorText).join(' · ') },
+        ]),
+      ),
     },
+    'x-error-codes': errors,
   };
 }
 
-/** Some writes of the versioned API want a person: a key that could make members would outlive its own rights. */
-function securityOf({ operation, access }: Endpoint): Json[] {
-  const policy: Policy | undefined = (POLICIES as Readonly<Record<string, Policy>>)[operation];
-  return SECURITY[access === 'key or session' && policy?.sessionOnly ? 'session' : access];
+function errorText(code: ErrorCode): string {
+  return `${code}: ${ERROR_REGISTRY[code].message}`;
 }
 
-function parametersOf({ method, path, query, keyed, access }: Endpoint, components: Components): Json[] {
+/** Operations that give access to people need a session, because a key that could add members would outlive its own rights. */
+function securityOf({ operation, access }: Endpoint): Json[] {
+  return SECURITY[policyOf(operation)?.sessionOnly ? 'session' : access];
+}
+
+function parametersOf({ method, path, query, keyed, access }: Endpoint, components: SchemaComponents): Json[] {
   const required = new Set(query.required ?? []);
   const writes = method !== 'GET';
   const shared = [
@@ -183,17 +211,23 @@ function parametersOf({ method, path, query, keyed, access }: Endpoint, componen
       name,
       in: 'query',
       required: required.has(name),
-      description: ('description' in schema ? schema.description : undefined) ?? QUERY_TEXTS[name],
+      description: 'description' in schema ? schema.description : undefined,
       schema: components.refer(schema),
+      example: exampleOf(schema, name),
     })),
     ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
 }
 
-function describeBody(body: TObject, components: Components, name: string): Json {
+function describeBody({ method, body, example }: Endpoint, components: SchemaComponents, name: string): Json {
+  if (body === null || method === 'GET') return {};
   return {
-    required: (body.required ?? []).length > 0,
-    content: { 'application/json': { schema: components.refer(body, name) } },
+    requestBody: {
+      required: (body.required ?? []).length > 0,
+      content: {
+        'application/json': { schema: components.refer(body, name), example: example ?? exampleOf(body) },
+      },
+    },
   };
 }
 
@@ -206,33 +240,46 @@ function tagOf({ operation }: Endpoint): string {
   return operation.slice(0, operation.indexOf('.'));
 }
 
-/** A record's schema with `additionalProperties`: client generators do not know `patternProperties`. */
-function asMap({ patternProperties, ...schema }: Json): Json {
-  const [record, ...further] = Object.entries(patternProperties ?? {});
-  if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };
-  const [pattern, additionalProperties] = record;
-  return { ...schema, propertyNames: { pattern }, additionalProperties };
-}
+const DELIVERY_HEADERS: Readonly<Record<string, string>> = {
+  'X-Ranvier-Event': 'The event',
+  'X-Ranvier-Delivery': 'The id of the delivery; further tries have the same one',
+  'X-Ranvier-Signature':
+    't=<seconds>,v1=<hex>: the HMAC-SHA256 of <seconds>.<body> with the secret of the webhook. Refuse old seconds',
+};
 
-/** Collects the named schemas that a document refers to. */
-class Components {
-  readonly schemas: Json = {};
-
-  /** The schema as the document shows it: a reference, if it has a name or gets one. */
-  refer(schema: TSchema, name?: string): unknown {
-    return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
-  }
-
-  #convert(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.#convert(item));
-    if (typeof value !== 'object' || value === null) return value;
-    const { $id, ...rest } = value as Json;
-    // Object.entries leaves out the symbols under which TypeBox keeps its own data.
-    const converted = Object.fromEntries(
-      Object.entries(asMap(rest)).map(([name, child]) => [name, this.#convert(child)]),
-    );
-    if (typeof $id !== 'string') return converted;
-    this.schemas[$id] = converted;
-    return { $ref: `#/components/schemas/${$id}` };
-  }
+function describeDeliveries(deliveries: ApiTexts['deliveries'], components: SchemaComponents): Json {
+  const parameters = Object.entries(DELIVERY_HEADERS).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string' },
+  }));
+  return Object.fromEntries(
+    Object.entries(deliveries).map(([event, { description, body }]) => {
+      const name = event.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase());
+      return [
+        event,
+        {
+          post: {
+            operationId: `on${name}`,
+            tags: ['webhook'],
+            summary: description,
+            description:
+              'Sent at least once. Any 2xx status accepts it, 410 ends its tries, and any other answer, or none within ten seconds, is tried ' +
+              'again for about a day.',
+            security: [],
+            parameters,
+            requestBody: {
+              required: true,
+              content: {
+                'application/json': { schema: components.refer(body, `${name}Delivery`), example: exampleOf(body) },
+              },
+            },
+            responses: { 200: { description: 'Accepted' }, 410: { description: 'Not wanted: it is not tried again' } },
+          },
+        },
+      ];
+    }),
+  );
 }

@@ -2,7 +2,7 @@ import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
 import type { ErrorDetail } from '../../shared/core/errors.js';
 
 const MAX_DETAILS = 20;
-/** Errors are compared with each other, and a body can have hundreds of thousands. */
+/** Errors of a body that are compared with each other. A body can have hundreds of thousands. */
 const MAX_COMPARED = 200;
 
 /** What a text of a format looks like. */
@@ -27,13 +27,19 @@ export function problemsOf(validate: ValidateFunction, value: unknown, prefix: s
 }
 
 /** True if another error says more about the same place. */
-function isImplied({ keyword, instancePath, params }: ErrorObject, errors: readonly ErrorObject[]): boolean {
+function isImplied(
+  { keyword, instancePath, params, schemaPath }: ErrorObject,
+  errors: readonly ErrorObject[],
+): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
     // A text of a wrong length is not compared with its pattern (`createAjv`).
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
+    // Alternatives are fields of which one is required.
+    case 'required':
+      return schemaPath.includes('/oneOf/');
     // A value that may be null has the errors of both alternatives.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
@@ -60,6 +66,12 @@ function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
   if (keyword === 'additionalProperties')
     return { path: join(path, prefix, params.additionalProperty), message: 'is not a known field' };
   if (keyword === 'required') return { path: join(path, prefix, params.missingProperty), message: 'is required' };
+  if (keyword === 'oneOf') {
+    const alternatives = error.schema as readonly { required: string[] }[];
+    const [field = '', ...others] = alternatives.flatMap(({ required }) => required);
+    const message = `is required unless ${others.join(' or ')} is given, and must not be given with it`;
+    return { path: join(path, prefix, field), message };
+  }
   return { path, message: messageOf(error) };
 }
 
@@ -67,8 +79,11 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
   switch (keyword) {
     case 'enum':
       return `must be one of ${params.allowedValues.join(', ')}`;
+    case 'not':
     case 'pattern':
-      return parentSchema?.description === undefined ? (message ?? '') : `must be ${parentSchema.description}`;
+      return parentSchema?.description === undefined
+        ? (message ?? '')
+        : `must be ${firstSentence(parentSchema.description)}`;
     case 'format':
       return `must be ${FORMATS[params.format] ?? `of the format ${params.format}`}`;
     case 'minLength':
@@ -88,6 +103,11 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
     default:
       return message ?? 'is not valid';
   }
+}
+
+/** What a pattern accepts. The sentences after it say what the field is for. */
+function firstSentence(description: string): string {
+  return description.split(/\. (?=[A-Z])/, 1)[0] ?? '';
 }
 
 function withArticle(type: string | string[]): string {

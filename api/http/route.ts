@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { AuditEntry } from '../../shared/audit/store.js';
 import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { ErrorCode } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { AccessFacts, OperationName } from '../../shared/identity/policy.js';
 import type { ReceiptKey } from '../../shared/receipts/store.js';
@@ -93,7 +94,6 @@ export interface WriteRoute extends RouteOf<WriteRequest> {
   access: 'key or session';
   method: Exclude<Endpoint['method'], 'GET'>;
   operation: OperationName;
-  engine?: true;
   complete?: (pending: string, request: ReadRequest) => Promise<unknown>;
   direct?: (request: DirectRequest) => Promise<unknown>;
 }
@@ -127,14 +127,16 @@ interface Definition<
   access?: A;
   operation: A extends 'key or session' ? OperationName : string;
   summary: string;
+  description: string;
+  errors?: readonly ErrorCode[];
   query?: Query;
   body?: Body;
+  example?: Static<Body>;
   /** 200, if it is not given. */
   status?: Endpoint['status'];
   response: Response;
   /** False for a write that keeps no receipt. Only writes of the versioned API keep any. */
   keyed?: boolean;
-  /** Given if the handler needs the engine: it is asked before the transaction. */
   engine?: true;
   /** True for a read that can take long: it waits for one of few places before its turn. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
@@ -179,9 +181,13 @@ export function defineRoute<
   const versioned = access === 'key or session';
   const { keyed = versioned && method !== 'GET' } = definition;
   const accepted = keyed
-    ? Type.Object({ ...body.properties, requestId: RequestId }, { additionalProperties: false })
+    ? Type.Object(
+        { ...body.properties, requestId: RequestId },
+        { ...alternativesOf(body), additionalProperties: false },
+      )
     : body;
   return {
+    errors: [],
     ...common,
     method,
     access,
@@ -191,4 +197,8 @@ export function defineRoute<
     body: method === 'GET' ? null : accepted,
     keyed,
   } as unknown as Route;
+}
+
+function alternativesOf(body: TObject): { oneOf?: unknown } {
+  return 'oneOf' in body ? { oneOf: body.oneOf } : {};
 }

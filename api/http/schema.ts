@@ -14,9 +14,13 @@ export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Ty
 /** An object without further fields. One with a name is a component of the OpenAPI document. */
 export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
   Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
+/** The schema with a description of this use of it. */
+export const described = <T extends TSchema>(schema: T, description: string) =>
+  Type.Unsafe<Static<T>>({ ...schema, description });
 export const Name = plainName();
-/** `confirm` is the name of what changes for good. */
-export const ConfirmBody = Strict({ confirm: Type.String({ maxLength: 1000 }) });
+export const ConfirmBody = Strict({
+  confirm: Type.String({ maxLength: 1000, description: 'The exact name of what changes for good' }),
+});
 /** The answer to a finished deletion. */
 export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
@@ -24,7 +28,7 @@ export const PageSchema = Strict(
   {
     limit: Type.Integer({ minimum: 1 }),
     hasMore: Type.Boolean(),
-    nextCursor: Nullable(Type.String()),
+    nextCursor: Nullable(Type.String({ description: 'Send it as cursor, with the same filters, for the next page' })),
   },
   'Page',
 );
@@ -35,7 +39,7 @@ const ERROR_CODES = Object.keys(ERROR_REGISTRY) as ErrorCode[];
 export const ErrorResponse = Strict(
   {
     error: Strict({
-      code: oneOf(ERROR_CODES),
+      code: oneOf('ErrorCode', ERROR_CODES),
       message: Type.String({ minLength: 1 }),
       details: Type.Optional(Type.Array(Strict({ path: Type.String(), message: Type.String() }))),
     }),
@@ -48,7 +52,7 @@ export type ErrorResponse = Static<typeof ErrorResponse>;
 export const PageQuery = Strict({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'Items on the page' })),
   cursor: Type.Optional(
-    Type.String({ maxLength: 512, description: 'The nextCursor of the page before; absent for the first page' }),
+    Type.String({ maxLength: 512, description: 'The nextCursor of the previous page; absent for the first page' }),
   ),
 });
 export type PageQuery = Static<typeof PageQuery>;

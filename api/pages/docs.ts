@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import Router from '@koa/router';
 import { lazily } from '../../shared/core/lazily.js';
+import { escapeControls } from '../../shared/core/plain-text.js';
 import { API_ROOT, SESSION_ROOT } from '../http/endpoint.js';
-import { describeApi } from '../http/openapi.js';
 import type { ApiState } from '../http/state.js';
-import { ROUTES } from '../resources/index.js';
+import { apiDocument } from '../resources/document.js';
 import { servePage } from './page.js';
 
 const PAGE_PATH = `${SESSION_ROOT}/docs`;
@@ -67,7 +67,7 @@ const SCRIPT = `SwaggerUIBundle({
 /** The OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
 export function docsRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
-  const document = lazily(() => JSON.stringify(describeApi(ROUTES)));
+  const document = lazily(() => escapeControls(JSON.stringify(apiDocument())));
   router.get(DOCUMENT_PATH, (ctx) => {
     ctx.type = 'application/json';
     ctx.body = document();

@@ -1,12 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTS from 'openapi-typescript';
-import { describeApi } from '../http/openapi.js';
-import { ROUTES } from '../resources/index.js';
+import { apiDocument } from '../resources/document.js';
 
 /** `npm run types`: writes the types that a caller generates from the API's document. The console and a test are compiled with them. */
 const FILE = fileURLToPath(new URL('../../../api/pages/console/api/schema.d.ts', import.meta.url));
 
-const types = await openapiTS(JSON.parse(JSON.stringify(describeApi(ROUTES))));
+const types = await openapiTS(JSON.parse(JSON.stringify(apiDocument())));
 // A file that stays as it is leaves what was compiled with it valid.
 if (types !== (await readFile(FILE, 'utf8').catch(() => null))) await writeFile(FILE, types);

@@ -4,7 +4,6 @@ import { type Db, rowCountOf, type Transaction } from '../core/database/client.j
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface AuditRow {
   id: string;
   workspace_id: string;

@@ -16,7 +16,6 @@ export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
 /** How many backups on demand a service may have at a time: each of them costs disk. */
 export const MAX_MANUAL_BACKUPS = 10;
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface BackupRow extends LeasedColumns<BackupStatus> {
   service_id: string;
   trigger: BackupTrigger;

@@ -1,7 +1,6 @@
-import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
-import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import type { Lease } from '../engine/leases.js';
 import { failOpen } from '../engine/requests.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
@@ -67,10 +66,7 @@ export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
 
 /** Returns a service's backups, newest first. */
 export function listBackups(db: Db, serviceId: string, page: PageRequest): Promise<Page<BackupRow>> {
-  const query: Knex.QueryBuilder<BackupRow> = db('backups')
-    .where({ service_id: serviceId, deleted_at: null })
-    .select('*');
-  return fetchPage(query, 'backups', page);
+  return pageOf<BackupRow>(db, 'backups', { service_id: serviceId, deleted_at: null }, page);
 }
 
 /** Returns true if a backup of the service is under way. */
@@ -182,19 +178,11 @@ export async function deleteBackup(db: Db, id: string): Promise<void> {
 
 /** Returns which of these archives a backup still names. The others were left behind by workers that died. */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
-  const rows = await rowsOf<{ object: string }>(
-    db,
-    `select object from backups where object = any(:objects) and status <> 'failed'`,
-    { objects },
-  );
-  return new Set(rows.map(({ object }) => object));
+  const named = `select object from backups where object = any(:objects) and status <> 'failed'`;
+  return new Set(await valuesOf<string>(db, named, { objects }));
 }
 
 /** Returns the claims of all open backups, as `<id>-<fence>`. */
 export async function openClaims(db: Db): Promise<Set<string>> {
-  const rows = await rowsOf<{ claim: string }>(
-    db,
-    `select id || '-' || fence as claim from backups where finished_at is null`,
-  );
-  return new Set(rows.map(({ claim }) => claim));
+  return new Set(await valuesOf<string>(db, `select id || '-' || fence from backups where finished_at is null`));
 }

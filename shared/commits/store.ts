@@ -3,7 +3,6 @@ import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/d
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { BranchNews, KnownCommits } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface CommitEventRow {
   id: string;
   service_id: string;
@@ -179,7 +178,6 @@ export type PolledService = WatchedService & {
   branch_missing: boolean;
 };
 
-/** Returns the services of a repository. */
 export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise<PolledService[]> {
   return rowsOf<PolledService>(
     db,

@@ -193,8 +193,7 @@ function conflicts(values: Values, config: Config): string[] {
   return rules.flatMap(([broken, problem]) => (broken ? [problem] : []));
 }
 
-/** The variables of these names that are set. */
-/** `patterns` are names, or beginnings of names followed by `*`. */
+/** Returns the variables of these names that are set. `patterns` are names, or beginnings of names followed by `*`. */
 function pick(env: Environment, patterns: readonly string[]): Record<string, string> {
   const names = new Set(patterns);
   const beginnings = patterns.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));

@@ -65,6 +65,11 @@ export class AppError extends Error {
   }
 }
 
+/** Makes `conflict`: the message says what to do first. */
+export function conflict(message: string): AppError {
+  return new AppError('conflict', message);
+}
+
 /** Makes `invalid_request` for one value. */
 export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);

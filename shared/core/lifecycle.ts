@@ -13,8 +13,8 @@ export interface Closer {
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Ends a process in order on SIGTERM, SIGINT or the loss of its parent's pipe: the closers run one after the other,
- * newest first, all within the deadline; a second signal ends it at once.
+ * Ends a process in order on SIGTERM, SIGINT or the loss of its parent's pipe. The closers run one after the other, newest first,
+ * all within the deadline. A second signal ends the process at once.
  */
 export class Lifecycle {
   readonly #log: Logger;

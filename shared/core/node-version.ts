@@ -1,6 +1,6 @@
 /**
- * Imported before everything else by each process of the platform: packages that need a newer Node.js fail with errors that do not
- * say so. `rnv` does not import it, because it runs on older ones.
+ * Each process of the platform imports this file first. Packages that need a newer Node.js fail with errors that do not say so.
+ * `rnv` does not import it, because it runs on older ones.
  */
 const MIN_MAJOR = 24;
 

@@ -1,15 +1,16 @@
 import { type TStringOptions, Type } from 'typebox';
 
 /**
- * Characters that act in terminals or make a text look like another: controls (C0, DEL, C1), line and paragraph separators, overrides and
- * isolates of the writing direction, and halves of surrogate pairs. As a part of a character class.
+ * The part of a character class that matches characters which act in terminals or make a text look like another: controls (C0, DEL, C1),
+ * line and paragraph separators, overrides and isolates of the writing direction. It has the characters themselves beyond \\xff, because
+ * JavaScript, RE2 and Python have no escape for them in common.
  */
-const ACTING =
-  '\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff';
-/** Those, tabs and line ends: no name has them. */
-export const CONTROL = `${ACTING}\\t\\n\\r`;
+const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\u202e';
+/** `ACTING`, tabs and line ends. No name has them. */
+export const CONTROL = `\\t\\n\\r${ACTING}`;
 
-const CONTROLS = new RegExp(`[${CONTROL}]`, 'gu');
+/** Halves of surrogate pairs too: a request cannot have them (`api/http/json.ts`), other texts can. */
+const CONTROLS = new RegExp(`[${CONTROL}\\ud800-\\udfff]`, 'gu');
 
 /** Returns the schema of a one-line text: every name, and what is shown beside names. Rows that were stored before may break it. */
 export const plainLine = (maxLength: number, options: TStringOptions = {}) =>

@@ -18,8 +18,8 @@ interface Kind {
 }
 
 /**
- * Limits warnings and errors that repeat: of one kind, which is a message without its numbers and ids, ten appear in a
- * minute, and when the minute is over one line says how many more there were. Other levels pass, and so does what is fatal.
+ * Limits repeated warnings and errors to ten of a kind in a minute. A kind is a message without its numbers and ids. When the
+ * minute is over, one line says how many more there were. Other levels pass, and so do fatal errors.
  */
 export class RepeatedLines {
   readonly #kinds = new Map<string, Kind>();

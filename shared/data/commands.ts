@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Db, Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
@@ -55,8 +55,7 @@ export async function assertDataService(
   const bound = storageBytes(configuration.plan);
   if (server && server.used_bytes > bound) {
     const [used, allowed] = [server.used_bytes, bound].map((bytes) => (bytes / GIGABYTE).toFixed(1));
-    throw new AppError(
-      'conflict',
+    throw conflict(
       `The plan ${databasePlanOf(configuration.plan).name} has ${allowed} GB of storage, and the data takes ${used} GB: choose a larger plan, or delete data first`,
     );
   }
@@ -71,7 +70,7 @@ const MISSING_IMAGE = {
 
 const MISSING = {
   postgres:
-    'No host of this installation can run PostgreSQL: it needs Linux or macOS, and a user that is not root for each service (docs/operations.md)',
+    'No host of this installation can run PostgreSQL: it needs Linux or macOS, and a user that is not root for each service (docs/how-to/databases.md)',
   redis:
     'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
 };
@@ -87,7 +86,7 @@ export async function assertFitsData(
   if (!server?.initialized_at) return;
   const wanted = serverNames('postgres', service.slug, configuration);
   const problem = changeProblem(server, configuration, wanted);
-  if (problem !== null) throw new AppError('conflict', problem);
+  if (problem !== null) throw conflict(problem);
 }
 
 function changeProblem(
@@ -120,8 +119,7 @@ export async function assertUnreferenced(
   const names = await servicesReferringTo(trx, service.id);
   if (names.length === 0) return;
   const shown = names.map((name) => `"${name}"`).join(', ');
-  throw new AppError(
-    'conflict',
+  throw conflict(
     `Other services refer to "${service.name}": ${shown}. Remove their references and deploy them, or delete them first`,
   );
 }

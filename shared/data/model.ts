@@ -182,7 +182,7 @@ export function redisConfiguration(settings: RedisSettings): string {
   ].join('\n');
 }
 
-/** How the storage bound of a plan is enforced: all is allowed, writes are refused by default, or no connection is accepted. */
+/** How the storage bound is enforced: not yet, writes are refused by default, or no connection is accepted. */
 export type StorageState = 'open' | 'read_only' | 'closed';
 
 /** From this share of the storage on new transactions are read-only by default. */

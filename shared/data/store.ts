@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface DataServerRow {
   /** The service's id. */
   id: string;
@@ -201,8 +200,8 @@ export async function forgetDataServer(db: Db, serviceId: string): Promise<void>
 }
 
 /** Returns services that refer to a data service by a variable, a group's variable or their release. */
-export async function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
-  const rows = await rowsOf<{ name: string }>(
+export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
+  return valuesOf<string>(
     db,
     `select distinct name from (
        select c.name from variables v join services c on c.id = v.service_id
@@ -219,15 +218,14 @@ export async function servicesReferringTo(db: Db, serviceId: string): Promise<st
      ) found order by name`,
     { serviceId },
   );
-  return rows.map((row) => row.name);
 }
 
 /**
  * Marks databases as unhealthy whose host has been away for a minute. Returns their ids. No other host may start their servers. A
  * host that comes back reports their health again.
  */
-export async function markHostsAway(db: Db): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(
+export function markHostsAway(db: Db): Promise<string[]> {
+  return valuesOf<string>(
     db,
     `update services s
         set health_status = 'unhealthy', health_checked_at = now(),
@@ -240,7 +238,6 @@ export async function markHostsAway(db: Db): Promise<string[]> {
                          where w.host_id = v.host_id and w.seen_at > now() - interval '${AWAY_SECONDS} seconds')
       returning s.id`,
   );
-  return rows.map((row) => row.id);
 }
 
 /** A host is away after this time without a worker, in seconds: a worker that restarts is back earlier. */

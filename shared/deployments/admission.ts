@@ -3,15 +3,15 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first look takes one workspace for each free slot and `SPARE_WORKSPACES` more, because some may have nothing that can be admitted.
- * If slots stay free, each further look takes `MAX_WORKSPACES`.
+ * The first round takes one workspace for each free slot and `SPARE_WORKSPACES` more. Some may have nothing that can be admitted.
+ * If slots stay free, each further round takes `MAX_WORKSPACES`.
  */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
 const MAX_ROUNDS = 8;
 /**
- * A line that was blocked is looked at again after this time, because no change of a deployment may unblock it: a database on which it
- * waits can be resumed.
+ * A blocked line is checked again after this time. No change of a deployment may unblock it: the database on which it waits can be
+ * resumed.
  */
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;

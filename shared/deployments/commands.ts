@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
 import { assertNotRestoring } from '../operations/commands.js';
@@ -59,10 +59,7 @@ export async function queueDeployment(
   await assertKeyUnused(trx, input.idempotency);
   const workspace = await workspaceOf(trx, service.workspace_id);
   await assertBuildMinutesLeft(trx, workspace);
-  const { plan } = configuration;
-  await assertWithinBudget(trx, service, { plan, replicas: replicasOfRelease(service, configuration) }, workspace);
-  await assertRoomFor(trx, 'deployments', service.workspace_id);
-  await applyOverlap(trx, service, workspace);
+  await makeRoom(trx, service, configuration, workspace);
 
   await prepareDataServer(trx, deps.keyring, service, configuration);
   const id = input.id ?? uuidv7();
@@ -80,11 +77,7 @@ export async function queueDeployment(
     configuration,
     snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
     variable_names: Object.keys(resolved.values).sort(),
-    sealed_repository: resealAddress(
-      deps.keyring,
-      { column: SEALED.repository, id: service.id, sealed: service.sealed_repository },
-      id,
-    ),
+    sealed_repository: resealAddress(deps.keyring, SEALED.repository, service, id),
     ...keyColumns(input.idempotency),
   });
 }
@@ -103,7 +96,7 @@ async function lockDeployable(
   if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
   const service = locked ?? (await lockService(trx, serviceId));
   if (!service) throw new AppError('not_found');
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (service.archived) throw new AppError('service_archived');
   await assertNotRestoring(trx, serviceId);
   return service;
@@ -121,13 +114,20 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
   }
 }
 
-/** Under `overlappingDeploys: cancel` a newer deployment cancels the older ones of its service; under `wait` it queues. */
-async function applyOverlap(
+/**
+ * Throws billing_required or capacity_exceeded if the workspace has no room for the deployment. Under `overlappingDeploys: cancel`
+ * it cancels the older deployments of the service; under `wait` the new one queues.
+ */
+async function makeRoom(
   trx: Transaction,
   service: ServiceRow,
-  { configuration }: Pick<WorkspaceRow, 'configuration'>,
+  configuration: ServiceConfiguration,
+  workspace: WorkspaceRow,
 ): Promise<void> {
-  const { overlappingDeploys } = workspaceConfiguration(configuration);
+  const replicas = replicasOfRelease(service, configuration);
+  await assertWithinBudget(trx, service, { plan: configuration.plan, replicas }, workspace);
+  await assertRoomFor(trx, 'deployments', service.workspace_id);
+  const { overlappingDeploys } = workspaceConfiguration(workspace.configuration);
   if (overlappingDeploys === 'cancel') await cancelOpenDeployments(trx, { serviceId: service.id });
 }
 
@@ -152,28 +152,16 @@ export async function queueRollback(
 ): Promise<DeploymentRow> {
   const service = await lockDeployable(trx, deps, serviceId);
   if (isDataKind(service.kind)) {
-    throw new AppError(
-      'conflict',
-      'A database is not rolled back: change its configuration and deploy it, or restore a backup',
-    );
+    throw conflict('A database is not rolled back: change its configuration and deploy it, or restore a backup');
   }
   const image = source.image_id ? await getImage(trx, source.image_id) : undefined;
   if (source.service_id !== service.id || source.status !== 'live' || !image) {
-    throw new AppError('conflict', 'Only a deployment of this service that went live can be rolled back to');
+    throw conflict('Only a deployment of this service that went live can be rolled back to');
   }
-  if (image.removed_at) throw new AppError('conflict', 'The image of this deployment is no longer retained');
+  if (image.removed_at) throw conflict('The image of this deployment is no longer retained');
   await assertKeyUnused(trx, idempotency);
-  const { plan } = source.configuration;
-  const workspace = await workspaceOf(trx, service.workspace_id);
-  await assertWithinBudget(
-    trx,
-    service,
-    { plan, replicas: replicasOfRelease(service, source.configuration) },
-    workspace,
-  );
+  await makeRoom(trx, service, source.configuration, await workspaceOf(trx, service.workspace_id));
   await assertSnapshotUsable(trx, deps.keyring, source, authorize);
-  await assertRoomFor(trx, 'deployments', service.workspace_id);
-  await applyOverlap(trx, service, workspace);
   await touchPreview(trx, service.id);
 
   const id = uuidv7();
@@ -190,11 +178,7 @@ export async function queueRollback(
     configuration: source.configuration,
     snapshot_id: source.snapshot_id,
     variable_names: source.variable_names,
-    sealed_repository: resealAddress(
-      deps.keyring,
-      { column: SEALED.deploymentRepository, id: source.id, sealed: source.sealed_repository },
-      id,
-    ),
+    sealed_repository: resealAddress(deps.keyring, SEALED.deploymentRepository, source, id),
     image_id: image.id,
     ...keyColumns(idempotency),
   });

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Db, Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import { requestCancel } from '../engine/requests.js';
@@ -30,8 +30,7 @@ export async function insertDeployment(trx: Transaction, deployment: NewDeployme
       updated_at: now,
     })
     .returning('*');
-  if (!row) throw new Error('the deployment was not stored');
-  return row;
+  return returnedRow(row);
 }
 
 export async function getDeployment(db: Db, id: string): Promise<DeploymentRow | undefined> {
@@ -66,7 +65,7 @@ export async function hasOpenDeployment(db: Db, serviceId: string): Promise<bool
   return row !== undefined;
 }
 
-/** A deployment with the facts that `canRollback` needs: whether it went live, its image is kept and its service may be deployed. */
+/** A deployment that says whether it can be rolled back to. It went live, its image is kept and its service may be deployed. */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
 const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null
@@ -81,7 +80,6 @@ function views(db: Db, serviceId: string): Knex.QueryBuilder<DeploymentView> {
     .select('d.*', db.raw(CAN_ROLLBACK));
 }
 
-/** Returns a deployment of this service. */
 export async function findDeployment(db: Db, serviceId: string, id: string): Promise<DeploymentView | undefined> {
   return (await views(db, serviceId).where('d.id', id).first()) as DeploymentView | undefined;
 }

@@ -1,9 +1,11 @@
 import type { DueColumns } from '../engine/kind.js';
 
 /**
- * The outcome of a detection: what a deployment of the repository would do (docs/operations.md). A command is '' if there is none.
+ * The outcome of a detection: what a deployment of the repository would do (docs/reference/detection.md). A command is '' if there is none.
  */
 export interface Detection {
+  /** The branch that was read: the default branch if the repository lacks the one that was asked for. */
+  branch: string;
   commitSha: string;
   /** The framework's name; null if none is known. */
   framework: string | null;
@@ -26,7 +28,6 @@ export const MAX_UNDER_WAY = 3;
 /** A worker gives up after this time. */
 export const DETECTION_TIMEOUT_MS = 120_000;
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface DetectionRow extends DueColumns {
   workspace_id: string;
   sealed_repository: Buffer;

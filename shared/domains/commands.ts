@@ -1,6 +1,6 @@
 import type { Config } from '../core/config.js';
 import { type Db, lockUntilCommit, type Transaction } from '../core/database/client.js';
-import { AppError, invalidRequest } from '../core/errors.js';
+import { AppError, conflict, invalidRequest } from '../core/errors.js';
 import { isRouted } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
 import { assertRoomFor } from '../workspaces/limits.js';
@@ -26,20 +26,14 @@ export async function addDomain(
 ): Promise<DomainRow> {
   if (service.archived) throw new AppError('service_archived');
   if (!isRouted(service.kind)) {
-    throw new AppError(
-      'conflict',
-      `A service of kind ${service.kind} has no visitors: only web and static services have domains`,
-    );
+    throw conflict(`A service of kind ${service.kind} has no visitors: only web and static services have domains`);
   }
   const name = parsed(hostname, own);
   await assertRoomFor(trx, 'domains', service.id);
   const row = await insertDomain(trx, { workspace_id: service.workspace_id, service_id: service.id, hostname: name });
   if (row !== undefined) return row;
   const holder = await holderOf(trx, service.workspace_id, name);
-  throw new AppError(
-    'conflict',
-    `The service ${holder ?? 'that was just changed'} of this workspace has ${name} already`,
-  );
+  throw conflict(`The service ${holder ?? 'that was just changed'} of this workspace has ${name} already`);
 }
 
 function parsed(hostname: string, own: readonly string[]): string {

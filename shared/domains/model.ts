@@ -5,7 +5,6 @@ import { domainToASCII } from 'node:url';
 export const DOMAIN_STATUSES = ['pending', 'active'] as const;
 type DomainStatus = (typeof DOMAIN_STATUSES)[number];
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface DomainRow {
   id: string;
   workspace_id: string;

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
-import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
 
@@ -10,12 +10,8 @@ const RESERVED_DAYS = 7;
 const CLAIM_MINUTES = 10;
 
 /** Returns the domains of a service, newest first. */
-export async function listDomains(db: Db, serviceId: string, request: PageRequest): Promise<Page<DomainRow>> {
-  return fetchPage(
-    db<DomainRow>('domains').where({ service_id: serviceId }).whereNull('released_at'),
-    'domains',
-    request,
-  );
+export function listDomains(db: Db, serviceId: string, page: PageRequest): Promise<Page<DomainRow>> {
+  return pageOf<DomainRow>(db, 'domains', { service_id: serviceId, released_at: null }, page);
 }
 
 export async function findDomain(db: Db, id: string): Promise<DomainRow | undefined> {

@@ -97,7 +97,7 @@ export interface AbandonedRecord extends DueRecord {
   table: string;
 }
 
-/** SQL: open records of a kind that no worker holds and that nothing has touched for `:idleSeconds`, the oldest first. */
+/** SQL: the open, unheld records of a kind that have not changed for `:idleSeconds`, oldest first. */
 function abandonedSql(kind: WorkKind): string[] {
   const { table, abandoned, waiting, lease } = kind;
   if (abandoned === null) return [];

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { type ErrorObject, loadAjv } from '../core/ajv.js';
 import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, type ErrorDetail, invalidField } from '../core/errors.js';
+import { AppError, conflict, type ErrorDetail, invalidField } from '../core/errors.js';
 import { lazily } from '../core/lazily.js';
 import { plainName } from '../core/plain-text.js';
 import { stringFormats } from '../core/string-formats.js';
@@ -71,7 +71,7 @@ export async function createUser(
   }
   const password = input.password ?? newPassword();
   const user = await insertUser(db, { email, passwordHash: await hashPassword(password), verified: input.verified });
-  if (!user) throw new AppError('conflict', `The user ${email} exists already`);
+  if (!user) throw conflict(`The user ${email} exists already`);
   return { user, password: input.password === undefined ? password : null };
 }
 
@@ -179,7 +179,7 @@ async function memberOf(db: Db, input: { workspaceId: string; email: string }): 
 async function assertNotLastOwner(trx: Transaction, workspaceId: string, user: UserRow): Promise<void> {
   const membership = await findMembership(trx, workspaceId, user.id);
   if (membership?.role !== 'owner' || (await countOtherOwners(trx, workspaceId, user.id)) > 0) return;
-  throw new AppError('conflict', `${user.email} is the last owner of the workspace; make another member owner first`);
+  throw conflict(`${user.email} is the last owner of the workspace; make another member owner first`);
 }
 
 function toDetail({ instancePath, keyword, params, message }: ErrorObject): ErrorDetail {

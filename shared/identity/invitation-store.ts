@@ -4,7 +4,6 @@ import type { Role } from './policy.js';
 
 const LIFETIME = `interval '7 days'`;
 
-/** A row of `invitations`. */
 export interface InvitationRow {
   id: string;
   workspace_id: string;

@@ -1,6 +1,5 @@
 import type { KeyScope, Role } from './policy.js';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface UserRow {
   id: string;
   email: string;

@@ -1,5 +1,5 @@
 import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, invalidRequest } from '../core/errors.js';
+import { AppError, conflict, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
 import { newToken } from '../secrets/random-token.js';
@@ -40,7 +40,7 @@ export async function enrolSecondFactor(
   userId: string,
 ): Promise<{ secret: string; uri: string }> {
   const user = await lockUserOrThrow(trx, userId);
-  if (user.totp_confirmed_at) throw new AppError('conflict', 'A second factor is enrolled already; remove it first');
+  if (user.totp_confirmed_at) throw conflict('A second factor is enrolled already; remove it first');
   const secret = newTotpSecret();
   await setUnconfirmedTotp(trx, userId, sealIn(keyring, SEALED.totp, userId, secret));
   return { secret, uri: totpUri(secret, user.email) };
@@ -55,7 +55,7 @@ export async function confirmSecondFactor(
   { userId, sessionId, code }: SessionOf & { code: string },
 ): Promise<Rotated> {
   const user = await lockUserOrThrow(trx, userId);
-  if (!user.totp_sealed || user.totp_confirmed_at) throw new AppError('conflict', 'There is no enrolment to confirm');
+  if (!user.totp_sealed || user.totp_confirmed_at) throw conflict('There is no enrolment to confirm');
   await assertCode(trx, deps, user, code);
   await confirmTotp(trx, userId);
   return rotate(trx, { userId, sessionId }, true);
@@ -68,7 +68,7 @@ export async function removeSecondFactor(
   { userId, sessionId, code }: SessionOf & { code: string },
 ): Promise<Rotated> {
   const user = await lockUserOrThrow(trx, userId);
-  if (!user.totp_confirmed_at) throw new AppError('conflict', 'No second factor is enrolled');
+  if (!user.totp_confirmed_at) throw conflict('No second factor is enrolled');
   await assertCode(trx, deps, user, code);
   await clearTotp(trx, userId);
   return rotate(trx, { userId, sessionId }, false);
@@ -84,7 +84,7 @@ export async function resetSecondFactor(trx: Transaction, text: string): Promise
   const found = await findUserByEmail(trx, email);
   const user = found && (await lockUser(trx, found.id));
   if (!user) throw new AppError('not_found', `There is no user ${email}`);
-  if (!user.totp_sealed) throw new AppError('conflict', `${email} has no second factor`);
+  if (!user.totp_sealed) throw conflict(`${email} has no second factor`);
   await clearTotp(trx, user.id);
   await deleteSessions(trx, user.id);
   return user;

@@ -94,8 +94,8 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Decides under the lock that a change of the password and of the second factor take too: a session that begins before the change ends
- * with it, and one that begins after it needs the new proof. `proven` is the user as the proof was compared with.
+ * Starts a session under the lock that changes of the password and of the second factor take too. A session that begins before a
+ * change ends with it, and one that begins after it needs the new proof. `proven` is the user as the proof was compared with.
  */
 async function startSession(trx: Transaction, deps: Deps, proven: UserRow, input: SignInInput): Promise<SignedIn> {
   const user = await lockUser(trx, proven.id);

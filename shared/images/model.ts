@@ -4,24 +4,21 @@ export interface ImageManifest {
   type: 'process' | 'static';
   /** The detected or chosen runtime: node, python, go, static … */
   runtime: string;
-  /**
-   * The name by which a container engine runs it, pinned by its digest if it is in a registry; absent for images that
-   * are folders.
-   */
+  /** The name by which a container engine runs it, pinned by its digest; absent for folders. */
   reference?: string;
   /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
   startCommand: string;
   /** The start command as users know it, if `startCommand` was derived from it; absent in older images. */
   shownCommand?: string;
-  /** The shell command line of the Procfile's line `release`, which runs before each release; absent if it has none. */
+  /** The Procfile's `release` command, which runs before each release; absent if it has none. */
   releaseCommand?: string;
-  /** The process of an image with a root file system of its own, which is the image's folder; absent for built folders. */
+  /** The process of an image with a root file system of its own; absent for built folders. */
   process?: ImageProcess;
   /** Below the image's folder; '' is the folder itself. */
   workingDirectory: string;
   /** Below the image's folder; what a static site serves. */
   publishDirectory: string;
-  /** The page below `publishDirectory` that answers every unknown path of a single-page application; absent without one. */
+  /** The page that answers unknown paths of a single-page application; absent without one. */
   fallback?: string;
   /** The path at which the pages of a static site expect it (`/shop`); absent if it is `/`. */
   base?: string;
@@ -40,6 +37,17 @@ export interface ImageProcess {
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
+  /** HEALTHCHECK; absent if it has none. */
+  healthCheck?: ImageHealthCheck;
+}
+
+/** The command that tells whether the process of an image works: it exits with 0 then. Times are in milliseconds. */
+export interface ImageHealthCheck {
+  args: string[];
+  intervalMs: number;
+  timeoutMs: number;
+  /** Checks in a row that must fail before the process counts as unhealthy. */
+  retries: number;
 }
 
 /** How many images a service keeps for rollback. */
@@ -52,7 +60,6 @@ export interface BuiltImage {
   sizeBytes: number;
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface RegistryRow {
   id: string;
   workspace_id: string;

@@ -1,6 +1,6 @@
 import { validate as isUuid, v7 as uuidv7 } from 'uuid';
 import type { Db } from '../core/database/client.js';
-import { AppError, invalidField } from '../core/errors.js';
+import { AppError, conflict, invalidField } from '../core/errors.js';
 import { Sensitive } from '../core/sensitive.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
@@ -45,7 +45,7 @@ export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput
     .onConflict(['workspace_id', 'name'])
     .ignore()
     .returning('*');
-  if (!row) throw new AppError('conflict', `The workspace has a registry "${name}" already; remove it first`);
+  if (!row) throw conflict(`The workspace has a registry "${name}" already; remove it first`);
   return row;
 }
 

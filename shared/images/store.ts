@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, valuesOf } from '../core/database/client.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
@@ -50,16 +50,12 @@ export async function retireImages(db: Db, serviceId: string, keep: number): Pro
 
 /** Returns the tools that images which can be run need, by the names in their manifests. */
 export async function wantedTools(db: Db): Promise<Set<string>> {
-  const rows = await rowsOf<{ tool: string }>(
-    db,
-    `select distinct jsonb_array_elements_text(manifest->'tools') as tool
-       from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`,
-  );
-  return new Set(rows.map((row) => row.tool));
+  const tools = `select distinct jsonb_array_elements_text(manifest->'tools')
+    from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`;
+  return new Set(await valuesOf<string>(db, tools));
 }
 
 /** Returns the digests that must stay on disk. */
 export async function wantedDigests(db: Db): Promise<Set<string>> {
-  const rows = await rowsOf<{ digest: string }>(db, 'select distinct digest from images where removed_at is null');
-  return new Set(rows.map((row) => row.digest));
+  return new Set(await valuesOf<string>(db, 'select distinct digest from images where removed_at is null'));
 }

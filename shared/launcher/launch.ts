@@ -151,7 +151,7 @@ function summary(credentials: Credentials, created: boolean, linkToken: string, 
   const secret = (value: string) => (created ? value : `see ${file}`);
   const plain = config.publicUrl.startsWith('https:')
     ? ''
-    : '  Browser sessions run without TLS: sign in on networks you trust only (docs/operations.md, Sessions and e-mail).\n\n';
+    : '  Browser sessions run without TLS: sign in on networks you trust only (docs/reference/sessions.md).\n\n';
   const key = created ? credentials.apiKey : '<key>';
   return `
 Ranvier is ready. Open the console, signed in (once, within 15 minutes):

@@ -179,7 +179,7 @@ const SETTINGS = {
 /** As tests want it, which connect many platforms to one server. */
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 800 };
 
-/** One name of a list of them, as PostgreSQL reads it. */
+/** Quotes a path as an item of a list in PostgreSQL's settings. */
 function quoted(path: string): string {
   return `"${path.replaceAll('"', '""')}"`;
 }

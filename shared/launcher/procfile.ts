@@ -32,7 +32,7 @@ export interface RunnerOptions {
   write: (name: string, line: string) => void;
   /** Called when a process repeatedly ends right after its start. */
   onGivenUp: (error: Error) => void;
-  /** Seconds between TERM and KILL for a process; fewer if this launcher was killed, since the database ends then too. */
+  /** Seconds between TERM and KILL. If this launcher was killed, `orphanSeconds` apply, since the database ends then too. */
   graceSeconds: number;
   orphanSeconds: number;
   /** See `TetherOptions`. */

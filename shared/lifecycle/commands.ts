@@ -1,6 +1,6 @@
 import { abandonBackups } from '../backups/store.js';
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import { assertUnreferenced } from '../data/commands.js';
 import { cancelOpenDeployments } from '../deployments/store.js';
 import { type OperationInput, queueOperation } from '../operations/commands.js';
@@ -16,7 +16,7 @@ import { eraseService, hasInfrastructure, markDeleting } from './store.js';
 export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
   const service = await lockService(trx, serviceId);
   if (!service) throw new AppError('not_found');
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (service.archived !== archived) await updateServiceRow(trx, serviceId, { archived });
 }
 
@@ -36,7 +36,7 @@ export async function deleteService(
 ): Promise<DeletionResult> {
   const service = await lockService(trx, id);
   if (!service) throw new AppError('not_found');
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is already being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is already being deleted');
   await assertUnreferenced(trx, service);
   await cancelOpenDeployments(trx, { serviceId: id });
   await cancelOpenRuns(trx, { serviceId: id });

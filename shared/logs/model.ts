@@ -14,7 +14,6 @@ export interface LogLine {
   timestamp: string;
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface LogBatchRow extends DueColumns {
   service_id: string;
   deployment_id: string | null;

@@ -30,9 +30,8 @@ export const LATENCY_BOUNDS = [
 
 /** Returns the class of a latency: the place of its count. */
 export function latencyClass(ms: number): number {
-  let index = 0;
-  while (index < LATENCY_BOUNDS.length && ms > (LATENCY_BOUNDS[index] ?? 0)) index++;
-  return index;
+  const index = LATENCY_BOUNDS.findIndex((bound) => ms <= bound);
+  return index < 0 ? LATENCY_BOUNDS.length : index;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';
@@ -23,11 +23,11 @@ export async function queueAction(
   if (!deps.config.hostingEnabled) throw new AppError('hosting_disabled');
   const service = await lockService(trx, id);
   if (!service) throw new AppError('not_found');
-  if (service.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (service.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (service.archived && action !== 'suspend') throw new AppError('service_archived');
   if (service.live_deployment_id === null) throw new AppError('no_runtime');
   if (action === 'restart' && service.lifecycle_status === 'suspended') {
-    throw new AppError('conflict', 'The service is suspended; resume it first');
+    throw conflict('The service is suspended; resume it first');
   }
   await assertNotRestoring(trx, id);
   return queueOperation(trx, { service, actor }, action);
@@ -51,5 +51,5 @@ export async function queueOperation(
 /** Throws conflict while the service is being restored: nothing else may start, stop or replace it. */
 export async function assertNotRestoring(trx: Transaction, serviceId: string): Promise<void> {
   if (!(await findOpenOperation(trx, serviceId, ['restore']))) return;
-  throw new AppError('conflict', 'The service is being restored from a backup; wait for the end of that operation');
+  throw conflict('The service is being restored from a backup; wait for the end of that operation');
 }

@@ -10,7 +10,6 @@ export type OperationStatus = (typeof OPERATION_STATUSES)[number];
 export const RUNTIME_ACTIONS = ['restart', 'suspend', 'resume'] as const satisfies readonly OperationKind[];
 export type RuntimeAction = (typeof RUNTIME_ACTIONS)[number];
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface OperationRow extends LeasedColumns<OperationStatus> {
   service_id: string;
   /** What an operation of kind `restore` restores. */

@@ -1,7 +1,6 @@
-import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, type Transaction } from '../core/database/client.js';
-import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 
 export interface NewOperation {
@@ -26,8 +25,7 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
       due_at: trx.fn.now(),
     })
     .returning('*');
-  if (!row) throw new Error('the operation was not stored');
-  return row;
+  return returnedRow(row);
 }
 
 /** Returns an operation of this service, also after its deletion. */
@@ -49,14 +47,12 @@ export function findOpenOperation(
   );
 }
 
-/** Returns the status of an operation; null if there is none of this id. */
 export async function operationStatus(db: Db, id: string): Promise<OperationStatus | null> {
   const row = await db<OperationRow>('operations').where({ id }).first('status');
   return row?.status ?? null;
 }
 
 /** Returns a service's operations, newest first. */
-export async function listOperations(db: Db, serviceId: string, page: PageRequest): Promise<Page<OperationRow>> {
-  const query: Knex.QueryBuilder<OperationRow> = db('operations').where({ service_id: serviceId }).select('*');
-  return fetchPage(query, 'operations', page);
+export function listOperations(db: Db, serviceId: string, page: PageRequest): Promise<Page<OperationRow>> {
+  return pageOf<OperationRow>(db, 'operations', { service_id: serviceId }, page);
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { copyAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
@@ -31,21 +31,20 @@ export async function derivePreview(
   const preview = await previewOf(trx, service.id);
   if (!preview) return { service, variables: { serviceId: service.id, scope: 'production' }, commitSha };
   if (branch !== undefined && branch !== preview.branch) {
-    throw new AppError(
-      'conflict',
+    throw conflict(
       `The service is the preview of the branch ${preview.branch}; make another preview for the branch ${branch}`,
     );
   }
   const base = await getService(trx, preview.base_id);
   if (!base || base.lifecycle_status === 'deleting') {
-    throw new AppError('conflict', 'The service of this preview is deleted, and the preview will be');
+    throw conflict('The service of this preview is deleted, and the preview will be');
   }
   if (base.archived) throw new AppError('service_archived', 'The service of this preview is archived');
   if (base.configuration.previewMode === 'off') {
-    throw new AppError('conflict', 'Previews of the service are switched off, and this one will be deleted');
+    throw conflict('Previews of the service are switched off, and this one will be deleted');
   }
   if (preview.closed_at !== null) {
-    throw new AppError('conflict', `The preview has come to its end and will be deleted: ${preview.closed_reason}`);
+    throw conflict(`The preview has come to its end and will be deleted: ${preview.closed_reason}`);
   }
   const configuration = previewConfiguration(base.configuration, preview);
   const sealed_repository = copyAddress(keyring, base, service.id);
@@ -66,8 +65,7 @@ async function approved(
 ): Promise<string> {
   const commit = pull_number === null ? null : await approvedCommit(trx, base_id, pull_number);
   if (commit !== null && (wanted === undefined || wanted === commit)) return commit;
-  throw new AppError(
-    'conflict',
+  throw conflict(
     `Pull request #${pull_number} is of a fork; approve its commit first (POST …/pull-requests/{id}/approve)`,
   );
 }

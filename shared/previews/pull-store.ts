@@ -1,9 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, returnedRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { CLOSED_KEPT_DAYS, type PullFacts, type PullReport, RETRY_SECONDS } from './pull-model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface PullRow {
   id: string;
   service_id: string;
@@ -72,8 +71,7 @@ export async function storePull(
     .onConflict(['service_id', 'number'])
     .merge({ ...facts, updated_at: trx.fn.now() as never, ...(at === null ? {} : { reported_at: at }) })
     .returning('*');
-  if (!row) throw new Error('the pull request was not stored');
-  return row;
+  return returnedRow(row);
 }
 
 export function countOpenPulls(trx: Transaction, serviceId: string): Promise<number> {

@@ -5,7 +5,6 @@ import type { LifecycleStatus } from '../services/model.js';
 import { type ServiceView, serviceViews } from '../services/store.js';
 import type { PreviewFacts } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface PreviewRow {
   service_id: string;
   base_id: string;
@@ -48,7 +47,6 @@ export async function previewOf(db: Db, serviceId: string): Promise<PreviewRow |
   return db<PreviewRow>('previews').where({ service_id: serviceId }).first();
 }
 
-/** Returns the preview of a branch. */
 export async function previewOfBranch(db: Db, baseId: string, branch: string): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ base_id: baseId, branch }).first();
 }

@@ -1,6 +1,6 @@
 import { ownEnvironmentOnly } from '../commits/commands.js';
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import type { DeploymentKey } from '../deployments/store.js';
@@ -115,8 +115,7 @@ export async function approvePull(
 ): Promise<DeploymentRow> {
   const pull = await openFork(trx, base.id, pullId);
   if (pull.head_sha !== commitSha) {
-    throw new AppError(
-      'conflict',
+    throw conflict(
       `Pull request #${pull.number} has another commit by now, ${pull.head_sha}; look at it and approve that one`,
     );
   }
@@ -146,7 +145,7 @@ export async function declinePull(trx: Transaction, { base, pullId, actor }: Dec
 async function openFork(trx: Transaction, serviceId: string, id: string): Promise<PullRow> {
   const pull = await lockPullById(trx, serviceId, id);
   if (!pull) throw new AppError('not_found');
-  if (!pull.fork) throw new AppError('conflict', `Pull request #${pull.number} is of no fork and needs no approval`);
-  if (!pull.open) throw new AppError('conflict', `Pull request #${pull.number} is closed`);
+  if (!pull.fork) throw conflict(`Pull request #${pull.number} is of no fork and needs no approval`);
+  if (!pull.open) throw conflict(`Pull request #${pull.number} is closed`);
   return pull;
 }

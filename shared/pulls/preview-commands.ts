@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { noveltyOf } from '../commits/model.js';
 import { knownCommits } from '../commits/store.js';
 import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentTrigger } from '../deployments/model.js';
 import type { DeploymentRow } from '../deployments/rows.js';
@@ -46,14 +46,13 @@ export async function createPreview(
 ): Promise<DeploymentRow> {
   const { base, branch, pull, commitSha, deploymentId, actor, trigger, idempotency, authorize } = input;
   const fork = pull?.fork ?? false;
-  if (base.lifecycle_status === 'deleting') throw new AppError('conflict', 'The service is being deleted');
+  if (base.lifecycle_status === 'deleting') throw conflict('The service is being deleted');
   if (base.archived) throw new AppError('service_archived');
   const refusal = previewRefusal({ ...base, isPreview: base.preview_of !== null }, fork ? 'a fork' : branch);
-  if (refusal !== null) throw new AppError('conflict', refusal);
+  if (refusal !== null) throw conflict(refusal);
   const existing = await previewOfBranch(trx, base.id, branch);
   if (existing) {
-    throw new AppError(
-      'conflict',
+    throw conflict(
       `The branch ${branch} has a preview already, ${existing.service_id}; deploy that one, or delete it and wait until it is gone`,
     );
   }
@@ -63,17 +62,14 @@ export async function createPreview(
   await assertRoomForService(trx, workspace);
 
   const id = uuidv7();
-  const service = await insertService(trx, {
-    id,
-    workspaceId: base.workspace_id,
-    projectId: base.project_id,
-    environmentId: base.environment_id,
+  const { workspace_id, project_id, environment_id, kind } = base;
+  const preview = {
+    ...{ id, workspace_id, project_id, environment_id, kind },
     name: previewName(base.name, fork ? `pull ${pull?.number}` : branch),
-    kind: base.kind,
     configuration: previewConfiguration(base.configuration, { branch, fork }),
-    sealedRepository: copyAddress(deps.keyring, base, id),
-    reservedSlugs: reservedSlugs(deps.config.reservedSlugs),
-  });
+    sealed_repository: copyAddress(deps.keyring, base, id),
+  };
+  const service = await insertService(trx, preview, reservedSlugs(deps.config.reservedSlugs));
   await insertPreview(trx, { service_id: id, base_id: base.id, branch, pull_number: pull?.number ?? null, fork });
   return queueDeployment(trx, deps, {
     ...(deploymentId === undefined ? {} : { id: deploymentId }),
@@ -116,7 +112,7 @@ export async function previewForBranch(
     if (pullNumber !== undefined) await linkPull(trx, existing.service_id, pullNumber);
     const service = await lockService(trx, existing.service_id);
     if (!service || service.lifecycle_status === 'deleting') {
-      throw new AppError('conflict', `an earlier preview of ${branch} is being deleted`);
+      throw conflict(`an earlier preview of ${branch} is being deleted`);
     }
     const known = await knownCommits(trx, existing.service_id, branch);
     if (!again && noveltyOf(commitSha, known) === 'known') return null;
@@ -142,8 +138,7 @@ export async function previewForBranch(
 /** Throws conflict for a preview, because the request belongs to its service. `what` completes the message. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
-  throw new AppError(
-    'conflict',
+  throw conflict(
     `The service is a preview and has ${what} of its service; change the service ${preview_of} and deploy the preview again`,
   );
 }

@@ -6,20 +6,16 @@ const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
 /** Actions that may deploy or end something. Labels, reviews and assignments do not. */
-const ACTIONS: Readonly<Record<string, 'change' | 'reopen'>> = {
-  opened: 'change',
-  synchronize: 'change',
-  synchronized: 'change',
-  edited: 'change',
-  ready_for_review: 'change',
-  closed: 'change',
-  reopened: 'reopen',
-  open: 'change',
-  update: 'change',
-  merge: 'change',
-  close: 'change',
-  reopen: 'reopen',
-};
+const CHANGES = [
+  ...['opened', 'synchronize', 'synchronized', 'edited', 'ready_for_review', 'closed'],
+  ...['open', 'update', 'merge', 'close'],
+];
+const REOPENS = ['reopened', 'reopen'];
+
+function kindOf(action: string): Found['kind'] {
+  if (REOPENS.includes(action)) return 'reopen';
+  return CHANGES.includes(action) ? 'change' : undefined;
+}
 
 /**
  * Reads the report of a pull request of GitHub, Gitea and Forgejo, or of a merge request of GitLab. Returns the reason in words if
@@ -52,7 +48,7 @@ function ofGithub(payload: unknown): Found {
   const number = Number(field(pull, 'number') ?? field(payload, 'number'));
   return {
     action,
-    kind: ACTIONS[action],
+    kind: kindOf(action),
     number,
     title: text(pull, 'title'),
     author: text(field(pull, 'user'), 'login'),
@@ -73,7 +69,7 @@ function ofGitlab(payload: unknown): Found {
   const number = Number(field(attributes, 'iid'));
   return {
     action,
-    kind: ACTIONS[action],
+    kind: kindOf(action),
     number,
     title: text(attributes, 'title'),
     author: text(field(payload, 'user'), 'username'),

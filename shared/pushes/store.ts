@@ -1,6 +1,5 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface PushedRepositoryRow {
   service_id: string;
   folder_id: string;
@@ -43,14 +42,13 @@ export async function withdrawHost(db: Db, folderId: string, address: string): P
 const HOSTS_TRIED = 3;
 
 /** Returns the addresses at which a folder's repositories are served, the one that was seen last first. */
-export async function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
-  const rows = await rowsOf<{ address: string }>(
+export function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
+  return valuesOf<string>(
     db,
     `select address from push_hosts where folder_id = ? and seen_at > now() - interval '1 day'
       order by seen_at desc limit ${HOSTS_TRIED}`,
     [folderId],
   );
-  return rows.map(({ address }) => address);
 }
 
 export async function findRepository(db: Db, serviceId: string): Promise<PushedRepositoryRow | undefined> {
@@ -83,14 +81,13 @@ export async function pushedStorage(db: Db): Promise<{ repositories: number; byt
 }
 
 /** Returns which of these services are deleted or were never there. */
-export async function goneServices(db: Db, ids: readonly string[]): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(
+export function goneServices(db: Db, ids: readonly string[]): Promise<string[]> {
+  return valuesOf<string>(
     db,
     `select wanted.id from unnest(cast(:ids as uuid[])) as wanted(id)
       where not exists (select from services s where s.id = wanted.id and s.deleted_at is null)`,
     { ids: [...ids] },
   );
-  return rows.map(({ id }) => id);
 }
 
 /**
@@ -162,7 +159,7 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
  * the newest `most` of the service that went live.
  */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
-  const rows = await rowsOf<{ id: string }>(
+  const ids = await valuesOf<string>(
     db,
     `with owners as (select cast(:serviceId as uuid) as id union select service_id from previews where base_id = :serviceId)
      (select d.id from deployments d join owners o on o.id = d.service_id where d.finished_at is null)
@@ -170,5 +167,5 @@ export async function keptDeployments(db: Db, serviceId: string, most: number): 
      union (select id from deployments where service_id = :serviceId and status = 'live' order by number desc limit :most)`,
     { serviceId, most },
   );
-  return new Set(rows.map(({ id }) => id));
+  return new Set(ids);
 }

@@ -3,7 +3,7 @@ import { type BackendFactory, PostgresConnection, PostgresQueueBackend, runMigra
 import pg from 'pg';
 import { runPrepared } from '../core/database/prepared-query.js';
 
-/** SQLSTATEs after which the same command is sent again: deadlock, serialization, and a statement whose columns have changed. */
+/** SQLSTATEs after which a command is repeated: deadlock, serialization, and changed columns. */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 

@@ -94,8 +94,8 @@ export class Dispatcher {
   }
 
   /**
-   * Makes a new job due for every open record that has none: Redis was flushed, a job was removed by hand, or its tries
-   * were used up. Returns what it repaired, for the log and the metrics.
+   * Makes a new job due for every open record that has lost its job, and returns what it repaired. Redis was flushed, a job was
+   * removed by hand, or its tries were used up.
    */
   async reconcile(): Promise<string[]> {
     const mended: string[] = [];
@@ -132,7 +132,7 @@ export class Dispatcher {
   }
 
   /**
-   * The jobs are added before the transaction commits: after a crash in between the records are still due, and adding a
+   * Adds the jobs of due records before the transaction commits. After a crash in between the records are still due, and adding a
    * job's id twice is harmless.
    */
   async #handOver(kind: WorkKind): Promise<number> {

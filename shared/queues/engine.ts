@@ -159,7 +159,7 @@ async function waitUntilReady(redis: Redis): Promise<void> {
   }
 }
 
-/** Commands of the queues and workers of a process at the same time. */
+/** Connections of the pool: as many commands of queues and workers are sent at the same time. */
 const POOL_SIZE = 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {

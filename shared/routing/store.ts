@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, valuesOf } from '../core/database/client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
@@ -129,12 +129,12 @@ export async function removeEdge(db: Db, edgeId: string): Promise<void> {
  * Records that this edge serves these services at these versions, or at later ones. Returns the ids of those recorded: none if the
  * edge is not recorded; services that do not exist are left out.
  */
-export async function acknowledgeRoutes(
+export function acknowledgeRoutes(
   db: Db,
   edgeId: string,
   routes: readonly { serviceId: string; version: number }[],
 ): Promise<string[]> {
-  const rows = await rowsOf<{ service_id: string }>(
+  return valuesOf<string>(
     db,
     `insert into edge_acknowledgements (edge_id, service_id, version)
      select e.id, s.id, a.version
@@ -147,7 +147,6 @@ export async function acknowledgeRoutes(
      returning service_id`,
     [routes.map((r) => r.serviceId), routes.map((r) => r.version), edgeId],
   );
-  return rows.map((row) => row.service_id);
 }
 
 /** SQL: how many edges were seen in the last 6 s. */

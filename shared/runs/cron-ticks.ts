@@ -52,7 +52,7 @@ function cron(expression: string, timezone: string): Cron {
   return new Cron(expression, { paused: true, timezone, mode: '5-part' });
 }
 
-/** The first instant at which a local clock shows this time or, if it skips the time, the first one after the gap. */
+/** Returns the first instant at which a local clock shows this time. If the clock skips it, the first one after the gap. */
 function instantOf(wall: number, timezone: string): number {
   const guesses = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timezone) - near));
   const exact = guesses.filter((instant) => wallClock(instant, timezone) === wall);

@@ -14,7 +14,6 @@ export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 /** Characters of a command that is given for a run. */
 export const MAX_COMMAND_LENGTH = 16_384;
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface RunRow extends LeasedColumns<RunStatus> {
   number: number;
   service_id: string;

@@ -1,6 +1,5 @@
-import type { Knex } from 'knex';
 import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/client.js';
-import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { requestCancel } from '../engine/requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
@@ -54,9 +53,8 @@ export async function findRun(db: Db, serviceId: string, id: string): Promise<Ru
 }
 
 /** Returns a service's runs, newest first. */
-export async function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
-  const query: Knex.QueryBuilder<RunRow> = db('runs').where({ service_id: serviceId }).select('*');
-  return fetchPage(query, 'runs', page);
+export function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<Page<RunRow>> {
+  return pageOf<RunRow>(db, 'runs', { service_id: serviceId }, page);
 }
 
 const KEPT_DAYS = 30;

@@ -1,5 +1,5 @@
 import { type Db, lockUntilCommit } from '../core/database/client.js';
-import { AppError, errorMessage } from '../core/errors.js';
+import { AppError, conflict, errorMessage } from '../core/errors.js';
 import { type Keyring, SealError } from './keyring.js';
 import { openFrom, SEALED_COLUMNS, type SealedColumn, sealIn } from './sealed-columns.js';
 import {
@@ -66,7 +66,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
  * how many there are in each table. Throws not_found if no such key is in use, conflict for a key that is there.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
-  if (keyring.ids.includes(keyId)) throw new AppError('conflict', `key ${keyId} is not lost: it is configured`);
+  if (keyring.ids.includes(keyId)) throw conflict(`key ${keyId} is not lost: it is configured`);
   const closed: Record<string, number> = {};
   for (const store of SEALED_COLUMNS) {
     closed[store.table] = (closed[store.table] ?? 0) + (await countSealedWith(db, store, keyId));

@@ -6,10 +6,7 @@ export interface SealedColumn {
   column: string;
   /** What a value is bound to, together with the id of its row: in another row or column it does not open. */
   binding: string;
-  /**
-   * How the deletion of a service erases its values: `row` removes the rows, `value` empties the column of rows that stay.
-   * `service` is the column with the service's id. Null: the values belong to no service.
-   */
+  /** How the deletion of a service erases values: `row` removes rows, `value` empties the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
 }
 

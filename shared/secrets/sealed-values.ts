@@ -1,4 +1,4 @@
-import { countOf, type Db, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, rowsOf, valuesOf } from '../core/database/client.js';
 import type { SealedColumn } from './sealed-columns.js';
 
 export interface SealedValue {
@@ -38,9 +38,8 @@ export async function replaceSealed(
 }
 
 /** Ids of the keys that stored values may be sealed with. */
-export async function usedKeys(db: Db): Promise<string[]> {
-  const rows = await rowsOf<{ id: string }>(db, 'select key_id as id from secrets_keys order by created_at');
-  return rows.map(({ id }) => id);
+export function usedKeys(db: Db): Promise<string[]> {
+  return valuesOf<string>(db, 'select key_id from secrets_keys order by created_at');
 }
 
 export async function recordKey(db: Db, keyId: string): Promise<void> {

@@ -5,12 +5,14 @@ import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
 import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
 import { nameProblem } from './database-name.js';
+import { FIELD_DESCRIPTIONS } from './field-descriptions.js';
 import { isDataKind, type ServiceKind } from './model.js';
 
-/** Returns a string of a closed set, as one JSON Schema `enum`. */
-export function oneOf<const T extends readonly string[]>(values: T, fallback?: T[number]) {
+/** Returns a string of a closed set, as one JSON Schema `enum`. Its name is that of its component in the API's document. */
+export function oneOf<const T extends readonly string[]>(name: string, values: T, fallback?: T[number]) {
   return Type.Unsafe<T[number]>({
     type: 'string',
+    title: name,
     enum: [...values],
     ...(fallback === undefined ? {} : { default: fallback }),
   });
@@ -24,11 +26,12 @@ const integer = (minimum: number, maximum: number, fallback: number) =>
 
 const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
 
-/** A path inside the repository: relative, without a part `..`. A dot would not match the line ends that may hide one. */
+/** One part of a path that is not `..`. RE2 has no look-ahead. */
+const PATH_PART = `(?:\\.?[^./\\\\${CONTROL}][^/\\\\${CONTROL}]*|\\.\\.[^/\\\\${CONTROL}]+|\\.)`;
 const relativePath = (fallback: string) =>
   Type.String({
     maxLength: 512,
-    pattern: `^(?!/)(?!(?:[^]*/)?\\.\\.(?:/|$))[^${CONTROL}\\\\]*$`,
+    pattern: `^(?:${PATH_PART}(?:/${PATH_PART}?)*)?$`,
     description: 'a path inside the repository: no / at its start, no .. and no backslash',
     default: fallback,
   });
@@ -42,12 +45,13 @@ const patterns = () =>
     },
   );
 
-const databaseIdentifier = Type.String({
-  maxLength: 63,
-  pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$',
-  description: 'empty, or letters, digits and _ without a digit at its start',
-  default: '',
-});
+const databaseIdentifier = () =>
+  Type.String({
+    maxLength: 63,
+    pattern: '^([A-Za-z_][A-Za-z0-9_]*)?$',
+    description: 'empty, or letters, digits and _ without a digit at its start',
+    default: '',
+  });
 
 /** The major versions of PostgreSQL that services may have. */
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
@@ -56,27 +60,27 @@ export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
  * A service's configuration with its bounds and defaults (specification, Service). `branch`, `ip-range`, `cron` and `time-zone`
  * are formats that `shared/core/string-formats.ts` defines.
  */
-const FIELDS = {
-  autoDeploy: oneOf(['off', 'commit'], 'off'),
+const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
+  autoDeploy: oneOf('AutoDeploy', ['off', 'commit'], 'off'),
   backupEnabled: flag(true),
   backupRetentionDays: integer(1, 365, 7),
   branch: Type.String({
     minLength: 1,
     maxLength: 255,
     format: 'branch',
-    description: 'A branch, a tag or a commit, as git names it: letters, digits and . _ / # @ + -',
     default: 'main',
   }),
   buildCommand: text(4096),
-  buildMethod: oneOf(['railpack', 'dockerfile', 'static', 'image'], 'railpack'),
-  cacheProfile: oneOf(['none', 'static', 'all'], 'none'),
-  databaseName: databaseIdentifier,
-  databaseUser: databaseIdentifier,
-  databaseVersion: oneOf([...DATABASE_VERSIONS], '16'),
+  buildMethod: oneOf('BuildMethod', ['railpack', 'dockerfile', 'static', 'image'], 'railpack'),
+  cacheProfile: oneOf('CacheProfile', ['none', 'static', 'all'], 'none'),
+  databaseName: databaseIdentifier(),
+  databaseUser: databaseIdentifier(),
+  databaseVersion: oneOf('DatabaseVersion', [...DATABASE_VERSIONS], '16'),
   description: text(2000),
   dockerContext: relativePath('.'),
   dockerfilePath: relativePath('Dockerfile'),
   evictionPolicy: oneOf(
+    'EvictionPolicy',
     [
       'noeviction',
       'allkeys-lru',
@@ -108,30 +112,30 @@ const FIELDS = {
   maxReplicas: integer(1, 100, 3),
   maxRetries: integer(0, 100, 3),
   minReplicas: integer(1, 100, 1),
-  notifications: oneOf(['workspace', 'all', 'failure', 'none'], 'workspace'),
-  plan: oneOf(PLAN_IDS, 'free'),
+  notifications: oneOf('ServiceNotifications', ['workspace', 'all', 'failure', 'none'], 'workspace'),
+  plan: oneOf('PlanId', PLAN_IDS, 'free'),
   platformDomainEnabled: flag(true),
   port: integer(1, 65_535, 8000),
   preDeployCommand: text(4096),
   previewExpiryHours: integer(1, 8760, 72),
-  previewMode: oneOf(['off', 'manual', 'automatic'], 'off'),
+  previewMode: oneOf('PreviewMode', ['off', 'manual', 'automatic'], 'off'),
   privateNetworking: flag(true),
   publishDirectory: relativePath('dist'),
-  region: oneOf(REGION_IDS, 'auto'),
+  region: oneOf('RegionId', REGION_IDS, 'auto'),
   registryId: line(64),
   replicas: integer(1, 100, 1),
   repository: line(2048),
   rootDirectory: relativePath(''),
-  runtime: oneOf(RUNTIMES, 'auto'),
-  scaling: oneOf(['manual', 'auto'], 'manual'),
+  runtime: oneOf('Runtime', RUNTIMES, 'auto'),
+  scaling: oneOf('Scaling', ['manual', 'auto'], 'manual'),
   schedule: Type.String({ maxLength: MAX_SCHEDULE_LENGTH, format: 'cron', default: '0 * * * *' }),
-  sourceType: oneOf(['repository', 'image', 'push'], 'repository'),
+  sourceType: oneOf('SourceType', ['repository', 'image', 'push'], 'repository'),
   startCommand: text(4096),
   targetCpu: integer(1, 100, 70),
   targetMemory: integer(1, 100, 80),
   timeoutSeconds: integer(1, 86_400, 3600),
   timezone: Type.String({ maxLength: MAX_TIME_ZONE_LENGTH, format: 'time-zone', default: 'UTC' }),
-};
+});
 
 export const ServiceConfigurationSchema = Type.Object(FIELDS, {
   $id: 'ServiceConfiguration',
@@ -146,6 +150,17 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 );
 
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
+
+/** Adds a sentence to each field. A description that is there already is what messages say of a wrong value (`api/http/problems.ts`). */
+export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
+  sentences: Readonly<Record<keyof T, string>>,
+  fields: T,
+): T {
+  for (const [name, field] of Object.entries(fields)) {
+    field.description = [field.description, sentences[name]].filter((text) => text !== undefined).join('. ');
+  }
+  return fields;
+}
 
 /** Defaults belong to creation only: a PATCH that leaves a field out must not reset it. */
 export function withoutDefaults<T extends Record<string, TSchema & { default?: unknown }>>(fields: T): T {

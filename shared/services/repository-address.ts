@@ -23,33 +23,37 @@ export function sealAddress(keyring: Keyring, address: string, serviceId: string
   return { repository, sealed: repository === address ? null : sealIn(keyring, SEALED.repository, serviceId, address) };
 }
 
-/** Returns a service's sealed address for another service; null if it has none. Throws source_invalid if it does not open. */
-export function copyAddress(
-  keyring: Keyring,
-  { id, sealed_repository: sealed }: { id: string; sealed_repository: Buffer | null },
-  serviceId: string,
-): Buffer | null {
-  return sealAgain(keyring, { column: SEALED.repository, id, sealed }, { column: SEALED.repository, id: serviceId });
+/** A row that may have a sealed address. */
+interface AddressRow {
+  id: string;
+  sealed_repository: Buffer | null;
 }
 
-/** Returns a sealed address for a deployment. Throws source_invalid if it does not open. */
+/** Seals a service's address for another service; null if it has none. Throws source_invalid if it does not open. */
+export function copyAddress(keyring: Keyring, service: AddressRow, serviceId: string): Buffer | null {
+  return sealAgain(keyring, SEALED.repository, service, SEALED.repository, serviceId);
+}
+
+/** Seals the address of a service or a deployment for a deployment. Throws source_invalid if it does not open. */
 export function resealAddress(
   keyring: Keyring,
-  from: { column: SealedColumn; id: string; sealed: Buffer | null },
+  column: SealedColumn,
+  row: AddressRow,
   deploymentId: string,
 ): Buffer | null {
-  return sealAgain(keyring, from, { column: SEALED.deploymentRepository, id: deploymentId });
+  return sealAgain(keyring, column, row, SEALED.deploymentRepository, deploymentId);
 }
 
 function sealAgain(
   keyring: Keyring,
-  from: { column: SealedColumn; id: string; sealed: Buffer | null },
-  to: { column: SealedColumn; id: string },
+  from: SealedColumn,
+  { id, sealed_repository: sealed }: AddressRow,
+  to: SealedColumn,
+  newId: string,
 ): Buffer | null {
-  if (from.sealed === null) return null;
+  if (sealed === null) return null;
   try {
-    const address = openFrom(keyring, from.column, from.id, from.sealed);
-    return sealIn(keyring, to.column, to.id, address);
+    return sealIn(keyring, to, newId, openFrom(keyring, from, id, sealed));
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
     const message = `its secret part cannot be opened, set it again: ${errorMessage(error)}`;

@@ -1,6 +1,5 @@
 /**
- * Names that browsers, mail programs and people take for the platform's own, under any domain: no service gets one without
- * a suffix. `RESERVED_SLUGS` adds to them.
+ * Names that people and programs take for the platform's own: services get them only with a suffix. `RESERVED_SLUGS` adds to them.
  */
 const RESERVED: readonly string[] = [
   // Names that programs look up by themselves, and what mail and certificates of a domain go by.

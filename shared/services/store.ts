@@ -29,7 +29,7 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 /** SQL: the service that the service `s` is a preview of. */
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
-/** SQL: the name of the host or node that has the volume of the service `s`; its id if no worker of the host was seen lately. */
+/** SQL: the host or node that has the volume of the service `s`. Its id if no worker of the host was seen lately. */
 const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;

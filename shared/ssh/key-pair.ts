@@ -10,7 +10,6 @@ export interface KeyPair {
 const TYPE = 'ssh-ed25519';
 const BLOCK = 8;
 
-/** Returns a new Ed25519 key pair. */
 export function newKeyPair(comment: string): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const point = Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');

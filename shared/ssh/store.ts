@@ -4,7 +4,6 @@ import type { Keyring } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { newKeyPair } from './key-pair.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface DeployKeyRow {
   id: string;
   workspace_id: string;

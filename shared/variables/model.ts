@@ -1,24 +1,23 @@
 import { type Static, Type } from 'typebox';
 
-/**
- * A variable's name, as shells accept it; `__proto__` is no key that a JavaScript object could hold. PORT may be set, but
- * the PORT of a running service is the platform's.
- */
+/** A variable's name, as shells accept it. A JavaScript object cannot hold the key `__proto__`. */
 export const VariableKey = Type.String({
   minLength: 1,
   maxLength: 256,
-  pattern: '^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]*$',
-  description: 'a name of letters, digits and _, without a digit at its start',
+  pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+  not: { const: '__proto__' },
+  description:
+    'a name of letters, digits and _, without a digit at its start. PORT can be set, but a running service gets the PORT of the platform',
 });
 
 /** Bytes of UTF-8 that one value may have. */
 export const VALUE_BYTES = 65_536;
-export const VariableValue = Type.String({ maxLength: VALUE_BYTES });
+export const VariableValue = Type.String({
+  maxLength: VALUE_BYTES,
+  description: `at most ${VALUE_BYTES} bytes of UTF-8. It is stored encrypted and never shown`,
+});
 
-/**
- * Bytes of UTF-8 that the names and values may have together: of one owner's variables, and of what reaches a
- * deployment.
- */
+/** Bytes of all names and values together: of one owner's variables, or of a deployment's. */
 export const VARIABLES_BYTES = 262_144;
 
 /** The deployments that a variable reaches: every one, those of the service itself, or those of its previews. */
@@ -28,10 +27,13 @@ export type VariableScope = (typeof VARIABLE_SCOPES)[number];
 /** What a deployment is: it gets the variables of this scope and those of all. */
 export type DeploymentScope = Exclude<VariableScope, 'all'>;
 
-/** What another service has, or offers: HOST, PORT, URL. */
 export const VariableReference = Type.Object(
   { serviceId: Type.String({ format: 'uuid', maxLength: 36 }), key: VariableKey },
-  { additionalProperties: false },
+  {
+    $id: 'VariableReference',
+    additionalProperties: false,
+    description: 'a variable of another service of the workspace, or one that each service offers: HOST, PORT, URL',
+  },
 );
 export type VariableReference = Static<typeof VariableReference>;
 

@@ -38,7 +38,7 @@ export const NO_VARIABLES: ResolvedVariables = {
   readProtected: false,
 };
 
-/** Whose variables a deployment has, and which of them: a preview has those of the service that it is a preview of. */
+/** The owner and the scope of a deployment's variables. A preview has those of the service that it is a preview of. */
 export interface VariablesOf {
   serviceId: string;
   scope: DeploymentScope;

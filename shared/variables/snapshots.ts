@@ -1,5 +1,5 @@
 import type { Db, Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { AppError, conflict } from '../core/errors.js';
 import { openDataReferences } from '../data/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
@@ -88,7 +88,7 @@ export async function assertSnapshotUsable(
     await openSnapshot(trx, keyring, snapshot);
   } catch (error) {
     if (!(error instanceof SealError)) throw error;
-    throw new AppError('conflict', `The variables of this deployment cannot be opened: ${error.message}`);
+    throw conflict(`The variables of this deployment cannot be opened: ${error.message}`);
   }
   if (!snapshot || !(snapshot.read_protected || (await readsProtected(trx, snapshot)))) return;
   try {

@@ -34,7 +34,7 @@ export function shownUrl(address: string): string {
   return url.href;
 }
 
-/** The first pause and the longest, in milliseconds; with these the last of the tries is about a day after the first. */
+/** The first pause and the longest, in milliseconds. The last of the tries is about a day after the first. */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 
@@ -51,7 +51,6 @@ export interface DeliveryContent {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the body of a delivery. */
 export function deliveryBody({ id, event, workspaceId, happenedAt, data }: DeliveryContent): string {
   return JSON.stringify({ id, event, workspaceId, createdAt: happenedAt.toISOString(), data });
 }

@@ -1,5 +1,13 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import {
+  countOf,
+  type Db,
+  oneRow,
+  returnedRow,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+} from '../core/database/client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { AppError, invalidRequest } from '../core/errors.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
@@ -7,7 +15,6 @@ import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { MAX_WAITING, MAX_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
 export interface WebhookRow {
   id: string;
   workspace_id: string;
@@ -44,8 +51,7 @@ export async function createWebhook(
       events: [...new Set(input.events)],
     })
     .returning('*');
-  if (!webhook) throw new Error('the webhook was not stored');
-  return { webhook, secret };
+  return { webhook: returnedRow(webhook), secret };
 }
 
 export async function listWebhooks(db: Db, workspaceId: string, page: PageRequest): Promise<Page<WebhookRow>> {

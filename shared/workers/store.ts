@@ -65,7 +65,6 @@ export async function forgetSilentWorkers(db: Db): Promise<void> {
   await db.raw(`delete from workers where seen_at < now() - interval '1 hour'`);
 }
 
-/** Counts repairs of a sweep. */
 export async function countRepairs(db: Db, sweep: string, repairs: number): Promise<void> {
   await db.raw(
     `insert into repairs (sweep, count) values (:sweep, :repairs)
@@ -79,7 +78,6 @@ export async function repairCounts(db: Db): Promise<{ sweep: string; count: numb
   return rowsOf(db, 'select sweep, count from repairs order by sweep');
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface WorkerRow {
   id: string;
   host: string;

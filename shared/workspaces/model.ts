@@ -2,25 +2,31 @@ import { type Static, Type } from 'typebox';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
 import { REGION_IDS } from '../services/catalog.js';
-import { defaultsOf, oneOf, withoutDefaults } from '../services/configuration.js';
+import { defaultsOf, describeFields, oneOf, withoutDefaults } from '../services/configuration.js';
 
-/**
- * A workspace's sixteen settings with their bounds and defaults (specification, Workspace), and what each does.
- *
- * - `budget` is what the services may cost in a month, in `currency`; 0 means that no budget is set. A deployment that takes
- *   the estimate past it is refused unless `allowOverages`, which also lets builds go on past the plan's minutes.
- *   `budgetAlerts` sends e-mails to `notificationEmail` at 80 and 100 per cent of it.
- * - `buildConcurrency` is how many deployments run at once; no plan bounds it further.
- * - `defaultRegion` is the region of services that are created without one.
- * - `overlappingDeploys`: a newer deployment of a service cancels the older ones, or waits for them.
- * - `deployNotifications`: which ends of deployments are mailed to `notificationEmail`; a service may override it.
- * - `requireMfa`: members need a second factor to write.
- * - `timezone` is used for times in e-mails; the API uses UTC.
- * - `avatarColor`, `description` and `securityContact` are for people: they are stored and shown.
- * - A deployment of another branch than its service's counts as a preview. `previewNotifications` has every end of one
- *   mailed, whatever else is set; without `includePreviewLogs` its lines show only if the deployment is asked for.
- */
-const FIELDS = {
+/** What each setting of a workspace does. */
+const DESCRIPTIONS = {
+  allowOverages: 'Let deployments exceed the budget, and builds the minutes of the plan. A key cannot switch it on',
+  avatarColor: 'The colour of the workspace in the console',
+  budget:
+    'What the services may cost in a month, in currency. A deployment that would exceed it is refused. 0: no budget',
+  budgetAlerts: 'Send an e-mail to notificationEmail when the estimated costs reach 80 and 100 per cent of the budget',
+  buildConcurrency: 'Deployments that run at the same time',
+  currency: 'The currency of the budget and of estimates',
+  defaultRegion: 'The region of services that are created without one',
+  deployNotifications: 'Which deployments are mailed to notificationEmail when they end; a service may override it',
+  description: 'A text for people',
+  includePreviewLogs: 'Show the lines of previews in logs that are read without deploymentId',
+  notificationEmail: 'The address for e-mails about deployments and the budget; empty: none',
+  overlappingDeploys: 'Whether a newer deployment of a service cancels the older ones or waits for them',
+  previewNotifications: 'Send an e-mail about every preview deployment that ends, whatever deployNotifications is',
+  requireMfa: 'Members need a second factor for writes',
+  securityContact: 'Who is told of security problems: a text for people',
+  timezone: 'The time zone of times in e-mails, by its IANA name. The API uses UTC',
+};
+
+/** A workspace's sixteen settings with their bounds and defaults (specification, Workspace). */
+const FIELDS = describeFields(DESCRIPTIONS, {
   allowOverages: Type.Boolean({ default: false }),
   avatarColor: Type.String({
     maxLength: 7,
@@ -31,18 +37,18 @@ const FIELDS = {
   budget: Type.Number({ minimum: 0, maximum: 1_000_000_000, default: 0 }),
   budgetAlerts: Type.Boolean({ default: true }),
   buildConcurrency: Type.Integer({ minimum: 1, maximum: 100, default: 1 }),
-  currency: oneOf(['USD', 'NGN'], 'USD'),
-  defaultRegion: oneOf(REGION_IDS, 'auto'),
-  deployNotifications: oneOf(['all', 'failure', 'none'], 'failure'),
+  currency: oneOf('Currency', ['USD', 'NGN'], 'USD'),
+  defaultRegion: oneOf('RegionId', REGION_IDS, 'auto'),
+  deployNotifications: oneOf('DeployNotifications', ['all', 'failure', 'none'], 'failure'),
   description: plainText(2000, { default: '' }),
   includePreviewLogs: Type.Boolean({ default: true }),
   notificationEmail: Type.Union([Type.Literal(''), Type.String({ format: 'email', maxLength: 254 })], { default: '' }),
-  overlappingDeploys: oneOf(['cancel', 'wait'], 'cancel'),
+  overlappingDeploys: oneOf('OverlappingDeploys', ['cancel', 'wait'], 'cancel'),
   previewNotifications: Type.Boolean({ default: false }),
   requireMfa: Type.Boolean({ default: false }),
   securityContact: plainLine(254, { default: '' }),
   timezone: Type.String({ maxLength: MAX_TIME_ZONE_LENGTH, format: 'time-zone', default: 'Africa/Lagos' }),
-};
+});
 
 export const WorkspaceConfigurationSchema = Type.Object(FIELDS, {
   $id: 'WorkspaceConfiguration',
@@ -64,7 +70,6 @@ export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>):
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
 export interface WorkspaceRow {
   id: string;
   name: string;

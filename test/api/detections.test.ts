@@ -6,6 +6,7 @@ import { eventually } from '../support/processes.js';
 
 const REPOSITORY = 'https://example.org/owner/name.git';
 const DETECTION = {
+  branch: 'master',
   commitSha: 'a'.repeat(40),
   framework: 'Next.js',
   runtime: 'node',

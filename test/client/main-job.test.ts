@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../api/pages/console/api/schema.js';
+import { createSignInLink } from '../../shared/identity/sign-in.js';
 import { makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
@@ -8,7 +9,7 @@ import { eventually } from '../support/processes.js';
 
 type Schemas = components['schemas'];
 
-const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
+const SERVICE = '/v1/workspaces/{workspaceId}/services/{serviceId}';
 
 describe('A client generated from the document', () => {
   describe('does the main job', function () {
@@ -25,7 +26,7 @@ describe('A client generated from the document', () => {
       platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
       workspaceId = platform.client.workspaceId;
       client = createClient<paths>({
-        baseUrl: platform.client.baseUrl,
+        baseUrl: new URL('/api', platform.client.baseUrl).href,
         headers: { Authorization: `Bearer ${platform.client.key}` },
       });
     });
@@ -46,10 +47,17 @@ describe('A client generated from the document', () => {
       });
     }
 
+    it('signs in, although sessions are outside of the version', async () => {
+      const token = await createSignInLink(platform.database.db, 'owner@example.test');
+      const { user, csrfToken } = data(await client.POST('/session/link', { body: { token } }));
+      expect(user?.email).to.equal('owner@example.test');
+      expect(csrfToken).to.not.equal('');
+    });
+
     it('creates a service with a variable', async () => {
-      const { defaults, capabilities } = data(await client.GET('/catalog'));
+      const { defaults, capabilities } = data(await client.GET('/v1/catalog'));
       expect(capabilities.workerOnline).to.equal(true);
-      const created = await client.POST('/workspaces/{workspaceId}/services', {
+      const created = await client.POST('/v1/workspaces/{workspaceId}/services', {
         params: { path: { workspaceId }, header: { 'Idempotency-Key': 'typed-client' } },
         body: {
           name: 'typed',

@@ -5,11 +5,11 @@ import { type AppRepository, makeRepository, nodeServer, staticSite } from '../s
 import { ConsoleBrowser } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 
-/** `npm run console:pictures` takes the pictures of docs/console.md. They stay small, because every clone has them. */
+/** `npm run console:pictures` takes the pictures of docs/reference/console.md. They stay small, because every clone has them. */
 const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
 const MAX_BYTES = 100_000;
 
-describe('The pictures of docs/console.md', function () {
+describe('The pictures of docs/reference/console.md', function () {
   this.timeout(300_000);
   let platform: Platform;
   let browser: ConsoleBrowser;
@@ -83,24 +83,24 @@ describe('The pictures of docs/console.md', function () {
     await page.getByRole('complementary').waitFor();
     await take('canvas');
     await page.getByRole('complementary').getByRole('button', { name: 'Deploy' }).click();
-    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     await page
       .getByText(/usually/)
       .first()
       .waitFor();
     await take('deployment');
     await window.follow(/^Pages of/, 'Variables');
-    await page.getByRole('button', { name: 'Paste a .env file' }).click();
-    await page.getByLabel('Content').fill('GREETING=hi\nCART_LIMIT=20\n');
-    await page.getByRole('button', { name: 'Take 2' }).click();
+    await page.getByRole('button', { name: 'Add from .env' }).click();
+    await page.getByLabel('Contents of the .env file').fill('GREETING=hi\nCART_LIMIT=20\n');
+    await page.getByRole('button', { name: 'Add 2' }).click();
     await page.getByText('1 new, 1 replaced').waitFor();
     await take('variables');
     await page.getByRole('button', { name: 'Discard' }).click();
-    await window.follow(/^Pages of/, 'Hooks');
+    await window.follow(/^Pages of/, 'Webhooks');
     for (const provider of ['generic', 'github']) {
-      await page.getByLabel('For').selectOption(provider);
-      await page.getByRole('button', { name: 'Make a hook' }).click();
-      await page.getByRole('button', { name: 'I have it' }).click();
+      await page.getByLabel('Provider').selectOption(provider);
+      await page.getByRole('button', { name: 'Add webhook' }).click();
+      await page.getByRole('button', { name: 'Done' }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     }
     await platform.database

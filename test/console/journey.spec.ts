@@ -47,16 +47,16 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     await page.getByText('No services yet').waitFor();
     await look('canvas-empty');
-    await page.getByRole('banner').getByRole('link', { name: 'Deploy a repository' }).click();
-    await page.getByLabel('Address of the repository').fill(repository.url);
-    await page.getByText('Read at').waitFor();
+    await page.getByRole('banner').getByRole('link', { name: 'New service' }).click();
+    await page.getByLabel('Repository URL').fill(repository.url);
+    await page.getByText('Detected at commit').waitFor();
     await page.getByLabel('Name').fill('shop');
-    await page.getByText('Commands, folder, kind and variables').click();
+    await page.getByText('Advanced').click();
     await page.getByLabel('Build command').fill('node build.js');
     await page.getByLabel('Variables').fill('# comment\nGREETING="hello world"');
     await look('new');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     await page.getByText('compiled').first().waitFor();
     await look('deployment-live');
     expect((await visit('http://shop.localhost', platform.edgePort)).body).to.equal('one');
@@ -70,26 +70,26 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
       'build.js': `console.error('src/cart.ts(12,3): error TS2322'); process.exit(1)`,
     });
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await page.getByText('The release before it goes on serving.').waitFor({ timeout: 120_000 });
+    await page.getByText('The previous release is still serving.').waitFor({ timeout: 120_000 });
     await page.getByText('src/cart.ts(12,3): error TS2322').first().waitFor();
     await look('deployment-failed');
     await repository.commit('Mend the build', { ...nodeServer('two'), 'build.js': '' });
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     await tab('Deployments');
     await look('deployments');
     await page.getByRole('link', { name: /Say one/ }).click();
-    await page.getByRole('button', { name: 'Roll back to this' }).click();
+    await page.getByRole('button', { name: 'Roll back' }).click();
     await page.getByLabel('Type shop to confirm').fill('shop');
     await look('rollback');
     await page.getByRole('button', { name: 'Roll back', exact: true }).click();
-    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     expect((await visit('http://shop.localhost', platform.edgePort)).body).to.equal('one');
   });
 
   it('compares two deployments', async () => {
     await tab('Deployments');
-    await window.page.getByRole('link', { name: 'Compare two' }).click();
+    await window.page.getByRole('link', { name: 'Compare' }).click();
     await window.page.getByRole('cell', { name: 'Commit' }).waitFor();
     await look('compare');
   });
@@ -97,21 +97,21 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
   it('edits variables, asks before it loses them, and never shows a value', async () => {
     const { page } = window;
     await tab('Variables');
-    await page.getByRole('button', { name: 'Paste a .env file' }).click();
-    await page.getByLabel('Content').fill('GREETING=changed\nTOKEN=s3cret-of-the-shop\n');
+    await page.getByRole('button', { name: 'Add from .env' }).click();
+    await page.getByLabel('Contents of the .env file').fill('GREETING=changed\nTOKEN=s3cret-of-the-shop\n');
     await page.getByText('New: TOKEN').waitFor();
     await look('variables-paste');
-    await page.getByRole('button', { name: 'Take 2' }).click();
+    await page.getByRole('button', { name: 'Add 2' }).click();
     await page.getByText('1 new, 1 replaced').waitFor();
     await tab('Logs');
     await page.getByText('Leave without saving?').waitFor();
     await page.getByRole('button', { name: 'Stay' }).click();
     await look('variables');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('The next deployment gets them').waitFor();
+    await page.getByText('They take effect with the next deployment').waitFor();
     expect(await page.content()).to.not.include('s3cret-of-the-shop');
     await page.getByRole('button', { name: 'Deploy now' }).click();
-    await page.getByText('It is live').waitFor({ timeout: 120_000 });
+    await page.getByText('Deployment live').waitFor({ timeout: 120_000 });
     const { body } = await visit('http://shop.localhost', platform.edgePort, '/env');
     expect(JSON.parse(body)).to.include({ GREETING: 'changed', TOKEN: 's3cret-of-the-shop' });
   });
@@ -120,10 +120,10 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     await tab('Settings');
     await page.getByLabel('Start command').fill('node server.js');
-    await page.getByText('Changed: start command. A deployment makes it act.').waitFor();
+    await page.getByText('Unsaved changes: start command. Takes effect with the next deployment.').waitFor();
     await look('settings');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('The next deployment uses it.').waitFor();
+    await page.getByText('Deploy the service to apply the changes.').waitFor();
   });
 
   it('follows the log, and searches it', async () => {
@@ -134,21 +134,21 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await page.getByLabel('Search').fill('part 19');
     await page.getByText('part 199').waitFor();
     await page.getByLabel('Search').fill('nothing has this');
-    await page.getByText('No line matches').waitFor();
+    await page.getByText('No matching lines').waitFor();
   });
 
   it('shows metrics, the queue, services and the workspace', async () => {
     const { page } = window;
     await tab('Metrics');
     await page
-      .getByText(/No metrics yet|Processor|Requests|Replicas/)
+      .getByText(/No metrics yet|CPU|Requests|Replicas/)
       .first()
       .waitFor();
     await look('metrics');
     await tab('Domains');
-    await page.getByLabel('Host name').fill('shop.example.com');
+    await page.getByLabel('Domain').fill('shop.example.com');
     await page.getByRole('button', { name: 'Add' }).click();
-    await page.getByText('Waits for its record').waitFor();
+    await page.getByText('Waiting for DNS record').waitFor();
     await look('domains');
     await window.follow('Workspace', 'Queue');
     await page.getByText('The queue is empty').waitFor();
@@ -162,15 +162,15 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await window.follow('Pages of the workspace', 'Members');
     await page.getByText('owner@example.test').waitFor();
     await look('members');
-    await window.follow('Pages of the workspace', 'Audit');
+    await window.follow('Pages of the workspace', 'Audit log');
     await page.getByText('service.create').first().waitFor();
     await look('audit');
-    await window.follow('Pages of the workspace', 'Keys');
+    await window.follow('Pages of the workspace', 'API keys');
     await page.getByLabel('Name').fill('laptop');
-    await page.getByRole('button', { name: 'Make a key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     const key = await page.getByLabel('Key', { exact: true }).inputValue();
     expect(key).to.match(/^rnv_/);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('laptop').waitFor();
     expect(await page.content()).to.not.include(key);
     await look('keys');
@@ -195,14 +195,14 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await drag(window, 90);
     await saved;
     await drag(other, -60);
-    await other.page.getByText('Somebody else has arranged the canvas meanwhile').waitFor();
+    await other.page.getByText('Someone else changed the layout').waitFor();
     await other.checkAccess('the conflict');
     await other.picture('canvas-conflict', { phone: false });
     const kept = other.page.waitForResponse((answer) => answer.request().method() === 'PATCH' && answer.ok());
-    await other.page.getByRole('button', { name: 'Keep mine' }).click();
+    await other.page.getByRole('button', { name: 'Keep my layout' }).click();
     const { layout } = await (await kept).json();
     expect(layout.revision).to.equal(2);
-    await other.page.getByText('Somebody else').waitFor({ state: 'detached' });
+    await other.page.getByText('Someone else').waitFor({ state: 'detached' });
     await card(window).click();
     await page.getByRole('complementary', { name: 'Service shop' }).waitFor();
     await window.checkAccess('canvas');
@@ -213,13 +213,13 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     await page.getByRole('complementary', { name: 'Service shop' }).getByRole('link', { name: 'Open' }).click();
     await tab('Variables');
-    await page.getByLabel('Name').fill('TYPED');
+    await page.getByLabel('Key', { exact: true }).fill('TYPED');
     await window.goOffline(true);
-    await page.getByText('The API does not answer').waitFor();
+    await page.getByText('The API does not respond').waitFor();
     await look('offline');
     await window.goOffline(false);
-    await page.getByText('The API does not answer').waitFor({ state: 'detached' });
-    expect(await page.getByLabel('Name').inputValue()).to.equal('TYPED');
+    await page.getByText('The API does not respond').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Key', { exact: true }).inputValue()).to.equal('TYPED');
   });
 
   it('asks for the password again when the session ends, over the page with its input', async () => {
@@ -227,7 +227,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     await window.context.clearCookies();
     await page.getByText('Your session has ended').waitFor();
     await look('session-ended');
-    expect(await page.getByLabel('Name').inputValue()).to.equal('TYPED');
+    expect(await page.getByLabel('Key', { exact: true }).inputValue()).to.equal('TYPED');
   });
 
   it('caused no error, and no request that the document does not know', () => {

@@ -63,7 +63,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   const shownOnce = async (label: string): Promise<string> => {
     const { page } = window;
     const text = await page.getByRole('dialog').getByLabel(label, { exact: true }).inputValue();
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const left = await page.evaluate(
       `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,
@@ -77,7 +77,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await openService(shop, '/hooks');
     await page.getByText('No webhooks yet').waitFor();
     await look('hooks-empty');
-    await page.getByRole('button', { name: 'Make a hook' }).click();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
     await page.getByText('Settings, Webhooks, Add webhook').waitFor();
     await window.checkAccess('the secret of a hook');
     await window.picture('hooks-secret');
@@ -87,19 +87,19 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await api.db('hooks').update({ delivered_at: new Date(), outcome: 'a deployment of main is queued' });
     await page.reload();
     await page.getByText('a deployment of main is queued').waitFor();
-    await page.getByLabel('For').selectOption('generic');
-    await page.getByRole('button', { name: 'Make a hook' }).click();
-    expect(await shownOnce('Address')).to.match(/\/api\/hooks\/[^?]+\?key=/);
+    await page.getByLabel('Provider').selectOption('generic');
+    await page.getByRole('button', { name: 'Add webhook' }).click();
+    expect(await shownOnce('URL')).to.match(/\/api\/hooks\/[^?]+\?key=/);
     await look('hooks');
-    await page.getByRole('button', { name: 'Replace the hook of GitHub' }).click();
+    await page.getByRole('button', { name: 'Replace the webhook of GitHub' }).click();
     await page.getByRole('button', { name: 'Replace', exact: true }).click();
     expect(await shownOnce('Secret')).to.not.equal(secret);
     const left = await api.db('hooks').select('id');
     expect(left.length).to.equal(2);
     expect(left).to.not.deep.include(made);
-    await page.getByRole('button', { name: 'Delete the hook of a deploy hook' }).click();
+    await page.getByRole('button', { name: 'Delete the webhook of Deploy hook' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('button', { name: 'Delete the hook of a deploy hook' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Delete the webhook of Deploy hook' }).waitFor({ state: 'detached' });
   });
 
   it('previews: makes one of a branch, and closes it', async () => {
@@ -108,13 +108,13 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('No previews yet').waitFor();
     await look('previews-empty');
     await page.getByLabel('Branch').fill('cart');
-    await page.getByRole('button', { name: 'Show it' }).click();
+    await page.getByRole('button', { name: 'Create preview' }).click();
     await page.getByRole('link', { name: 'cart', exact: true }).waitFor();
     await page.getByText('1 of 20').waitFor();
     await look('previews');
-    await page.getByRole('button', { name: 'Close the preview of cart' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
-    await page.getByText(/No previews yet|Being deleted/).waitFor();
+    await page.getByRole('button', { name: 'Delete the preview of cart' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText(/No previews yet|Deleting/).waitFor();
     for (const [index, title] of ['Count the cart', 'Mine coins'].entries()) {
       await api.db('pull_requests').insert({
         id: uuidv7(),
@@ -133,7 +133,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     }
     await page.reload();
     await page.getByRole('button', { name: 'Approve pull request 7' }).click();
-    await page.getByText('it is code of a stranger').waitFor();
+    await page.getByText('it is code from a fork').waitFor();
     await window.checkAccess('the approval of a fork');
     await page.getByRole('button', { name: 'Approve this commit' }).click();
     await page.getByText('Approved', { exact: true }).waitFor();
@@ -141,24 +141,24 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('Declined', { exact: true }).waitFor();
     await look('pull-requests');
     await openService(await make('plain', 'web', { repository: 'https://example.com/plain.git' }), '/previews');
-    await page.getByRole('link', { name: 'Open the settings' }).waitFor();
+    await page.getByRole('link', { name: 'Open settings' }).waitFor();
   });
 
   it('variables: each is for everything, for production or for previews', async () => {
     const { page } = window;
     await openService(shop, '/variables');
-    await page.getByLabel('Name').fill('API_TOKEN');
+    await page.getByLabel('Key', { exact: true }).fill('API_TOKEN');
     await page.getByLabel('Value').fill('never shown');
-    await page.getByLabel('For').selectOption('preview');
+    await page.getByLabel('Scope').selectOption('preview');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('set, never shown, for previews only').waitFor();
+    await page.getByText('set, value hidden, for previews only').waitFor();
     await page.getByRole('button', { name: 'Replace API_TOKEN' }).click();
     await page.getByLabel('New value of API_TOKEN').fill('new');
     await page.getByLabel('Where API_TOKEN is set').selectOption('production');
     await look('variables-scope');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('set, never shown, for production only').waitFor();
+    await page.getByText('set, value hidden, for production only').waitFor();
     const [variable] = (await workspace.owner.client.get(`${workspace.path}/services/${shop.id}/variables`)).body
       .variables;
     expect(variable).to.include({ key: 'API_TOKEN', scope: 'production' });
@@ -175,7 +175,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await pretendLive(api.db, report.id);
     await client.post(`${workspace.path}/services/${report.id}/runs`);
     await openService(report, '/runs');
-    await page.getByText('Started by hand').waitFor();
+    await page.getByText('Manual run').waitFor();
     await look('runs');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByText('Cancelled').waitFor();
@@ -194,11 +194,11 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('41.9 MB').waitFor();
     await look('backups');
     await page.getByRole('button', { name: 'Restore' }).click();
-    await page.getByRole('button', { name: 'Replace its data' }).waitFor();
+    await page.getByRole('button', { name: 'Restore' }).waitFor();
     await window.checkAccess('the restoration of a backup');
-    await page.getByRole('button', { name: 'Not now' }).click();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Delete' }).first().click();
-    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('The disk of the backup store is full').waitFor({ state: 'detached' });
   });
 
@@ -248,15 +248,15 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('No environment groups yet').waitFor();
     await look('groups-empty');
     await page.getByLabel('Name').fill('mail server');
-    await page.getByRole('button', { name: 'Make a group' }).click();
+    await page.getByRole('button', { name: 'Create group' }).click();
     await page.getByLabel('Another service').selectOption({ label: 'shop' });
     await page.getByRole('button', { name: 'Link', exact: true }).click();
     await page.getByRole('link', { name: 'shop', exact: true }).waitFor();
-    await page.getByLabel('Name').fill('SMTP_HOST');
+    await page.getByLabel('Key', { exact: true }).fill('SMTP_HOST');
     await page.getByLabel('Value').fill('mail.example.com');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('The next deployment of each').waitFor();
+    await page.getByText('They take effect with the next deployment of each').waitFor();
     await look('group');
     await page.getByRole('button', { name: 'Unlink shop' }).click();
     await page.getByText('None yet.').waitFor();
@@ -264,8 +264,8 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('0 services').waitFor();
     await look('groups');
     await page.getByRole('link', { name: 'mail server' }).click();
-    await page.getByRole('button', { name: 'Delete the group' }).click();
-    await page.getByRole('button', { name: 'Delete with its variables' }).click();
+    await page.getByRole('button', { name: 'Delete group…' }).click();
+    await page.getByRole('button', { name: 'Delete group' }).click();
     await page.getByText('No environment groups yet').waitFor();
   });
 
@@ -273,12 +273,12 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     const { page } = window;
     await open('/settings/webhooks');
     await page.getByText('No webhooks yet').waitFor();
-    await page.getByLabel('Address').fill('https://example.com/ranvier');
+    await page.getByLabel('URL').fill('https://example.com/ranvier');
     await page.getByLabel('A deployment went live').check();
     await look('webhooks-empty');
     await page.getByRole('button', { name: 'Add' }).click();
     expect((await shownOnce('Secret')).length).to.be.greaterThan(20);
-    await page.getByText('nothing was delivered yet').waitFor();
+    await page.getByText('no deliveries yet').waitFor();
     await look('webhooks');
     await page.getByRole('button', { name: 'Delete https://example.com/ranvier' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -301,7 +301,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Forget git.example.com' }).waitFor();
     await look('deploy-key');
     await page.getByRole('button', { name: 'Forget git.example.com' }).click();
-    await page.getByRole('button', { name: 'Forget them' }).click();
+    await page.getByRole('button', { name: 'Forget host keys' }).click();
     await page.getByText('None yet.').waitFor();
     await api
       .db('workspaces')
@@ -309,42 +309,42 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
       .update({ configuration: { budget: 20 } });
     await open('/settings/usage');
     await page.getByRole('cell', { name: 'PostgreSQL' }).waitFor();
-    await page.getByText('of the budget are used').waitFor();
+    await page.getByText('of the budget used').waitFor();
     await look('usage');
   });
 
   it('account: switches the second factor on and off, and the session goes on', async () => {
     const { page } = window;
     await open('/account');
-    await page.getByRole('button', { name: 'Switch it on' }).click();
+    await page.getByRole('button', { name: 'Turn on' }).click();
     await page.getByLabel('Your password').fill('wrong');
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Your password').fill(PASSWORD);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     const secret = ((await page.getByRole('dialog').locator('code').textContent()) ?? '').replaceAll(' ', '');
     await page.getByRole('img', { name: 'The secret as a QR code' }).waitFor();
     await window.checkAccess('the secret of an authenticator');
     await window.picture('account-enrol');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });
-    await page.getByLabel('Code of the authenticator').fill(totp.generate());
-    await page.getByRole('dialog').getByRole('button', { name: 'Switch it on' }).click();
-    await page.getByText('The second factor is on').waitFor();
+    await page.getByLabel('Authentication code').fill(totp.generate());
+    await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click();
+    await page.getByText('Two-factor authentication is on').waitFor();
     expect(await page.content()).to.not.include(secret.slice(0, 8));
-    await page.getByRole('button', { name: 'Switch it off' }).waitFor();
+    await page.getByRole('button', { name: 'Turn off' }).waitFor();
     await look('account');
     // A code is good once, so the next one is used.
-    await page.getByRole('button', { name: 'Switch it off' }).click();
-    await page.getByLabel('Code of the authenticator').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
-    await page.getByRole('dialog').getByRole('button', { name: 'Switch it off' }).click();
-    await page.getByText('The second factor is off').waitFor();
+    await page.getByRole('button', { name: 'Turn off' }).click();
+    await page.getByLabel('Authentication code').fill(totp.generate({ timestamp: Date.now() + 30_000 }));
+    await page.getByRole('dialog').getByRole('button', { name: 'Turn off' }).click();
+    await page.getByText('Two-factor authentication is off').waitFor();
   });
 
   it('invitations: somebody without an account gets an e-mail, chooses a password, and is a member', async () => {
     const { page } = window;
     await open('/settings/members');
     await page.getByLabel('E-mail address').fill('grace@example.test');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('button', { name: 'Invite member' }).click();
     await page.getByRole('button', { name: 'Invite by e-mail' }).waitFor();
     await look('members-unknown');
     await page.getByRole('button', { name: 'Invite by e-mail' }).click();
@@ -421,14 +421,14 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No webhooks yet').waitFor();
     await open(`/s/${uuidv7()}/hooks`);
-    await page.getByText('There is nothing here').waitFor();
+    await page.getByText('Not found').waitFor();
     await look('gone');
   });
 
   it('can be used with the keyboard alone', async () => {
     const { page } = window;
     await openService(shop, '/hooks');
-    await page.getByRole('button', { name: 'Make a hook' }).waitFor();
+    await page.getByRole('button', { name: 'Add webhook' }).waitFor();
     const seen = new Set<string>();
     for (let count = 0; count < 80; count++) {
       await page.keyboard.press('Tab');
@@ -439,14 +439,21 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
       if (name === '' || seen.has(name)) break;
       seen.add(name);
     }
-    expect([...seen]).to.include.members(['Go to the content', 'Canvas', 'Hooks', 'Previews', 'For', 'Make a hook']);
-    const link = page.getByRole('button', { name: 'Make a hook' });
+    expect([...seen]).to.include.members([
+      'Skip to content',
+      'Canvas',
+      'Webhooks',
+      'Previews',
+      'Provider',
+      'Add webhook',
+    ]);
+    const link = page.getByRole('button', { name: 'Add webhook' });
     await link.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
-    await page.waitForFunction(`document.activeElement?.textContent === 'Make a hook'`);
+    await page.waitForFunction(`document.activeElement?.textContent === 'Add webhook'`);
   });
 
   it('caused no error, and no request that the document does not know', () => {

@@ -43,12 +43,12 @@ suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, fu
 
   it('leads from an address to a live URL in three clicks', async () => {
     const { page } = window;
-    await page.getByRole('banner').getByRole('link', { name: 'Deploy a repository' }).click();
-    await page.getByLabel('Address of the repository').fill(repository.url);
-    await page.getByText('Read at').waitFor();
+    await page.getByRole('banner').getByRole('link', { name: 'New service' }).click();
+    await page.getByLabel('Repository URL').fill(repository.url);
+    await page.getByText('Detected at commit').waitFor();
     await window.checkAccess('the form for a new service');
     await page.getByRole('button', { name: 'Deploy', exact: true }).click();
-    await page.getByText('It is live').waitFor();
+    await page.getByText('Deployment live').waitFor();
     await window.checkAccess('the live deployment');
     const url =
       (await page

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import { visit } from '../support/client.js';
-import { createService, deploy, ended, queueDeploy, readLogs } from '../support/deployments.js';
+import { createService, deploy, ended, queueDeploy, readLogs, readService } from '../support/deployments.js';
 import { NO_REGISTRY } from '../support/docker-registry.js';
 import { ImageGround } from '../support/image-ground.js';
 import type { Platform } from '../support/platform.js';
+import { eventually } from '../support/processes.js';
 import { NO_IMAGES } from '../support/test-image.js';
 
 const REASON = NO_IMAGES || NO_REGISTRY;
@@ -124,6 +125,27 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
     expect(await ground.bodyOf(service.url, '/here.txt')).to.equal('a here-document\n');
     expect(await ground.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
+  });
+
+  it('count as ready once their HEALTHCHECK passes, and as unhealthy while it fails', async () => {
+    const { client } = platform;
+    const check = 'test -e /www/ok.txt || { echo nothing is ready; exit 3; }';
+    const repository = await ground.repositoryOf({
+      Dockerfile: [
+        `FROM ${ground.registry.address}/base:1`,
+        `HEALTHCHECK --interval=1s --retries=2 CMD ${check}`,
+        'ENTRYPOINT ["/bin/sh", "-c"]',
+        'CMD ["(sleep 3; touch /www/ok.txt; sleep 8; rm /www/ok.txt) & exec httpd -f -p $PORT -h /www"]',
+      ].join('\n'),
+    });
+    const service = await createService(client, { name: 'checked', configuration: { repository: repository.url } });
+    await deploy(client, service.id);
+    expect(await ground.bodyOf(service.url, '/ok.txt')).to.equal('');
+    const unhealthy = await eventually('the check is noticed', async () => {
+      const found = await readService(client, service.id);
+      return found.healthStatus === 'unhealthy' ? found : null;
+    });
+    expect(unhealthy?.runtimeDetail).to.match(/HEALTHCHECK failed with code 3: nothing is ready/);
   });
 
   it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {

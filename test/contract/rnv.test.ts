@@ -175,7 +175,7 @@ describe('The command line rnv', function () {
     expect(failed.stderr)
       .to.match(/build +[\d.]+ s +FAILED/)
       .and.include('code 3')
-      .and.match(/Release \w{8} still serves/);
+      .and.match(/Release \w{8} is still live/);
     const [, id = ''] = /--deployment (\w+)/.exec(failed.stderr) ?? [];
     const log = await rnv.run(['logs', '--deployment', id], here());
     expect(log.stdout).to.include('no such module');
@@ -377,7 +377,7 @@ describe('The command line rnv', function () {
     }
     const { code, stderr } = await ended;
     expect(code).to.equal(130);
-    expect(stderr).to.match(/system {3}connection lost, reading on from \d+/);
+    expect(stderr).to.match(/system {3}the connection was lost, reading on from \d+/);
     const ticks = lines()
       .flatMap((line) => /^tick (\d+)$/.exec(JSON.parse(line).message)?.[1] ?? [])
       .map(Number);
@@ -404,10 +404,10 @@ describe('The command line rnv', function () {
       try {
         const named = await rnv.run(['up', '--name', 'shop'], { cwd: hello.directory });
         expectCode(named, 6);
-        expect(named.stderr).to.match(/a service shop already: link this folder to it/);
-        const made = await rnv.terminal(['up', '--detach'], [['Make the service', '\r']], { cwd: hello.directory });
+        expect(named.stderr).to.match(/A service shop exists already: link this folder to it/);
+        const made = await rnv.terminal(['up', '--detach'], [['Create the service', '\r']], { cwd: hello.directory });
         expectCode(made, 0);
-        expect(made.stdout).to.include('Made the service');
+        expect(made.stdout).to.include('Created the service');
       } finally {
         await hello.remove();
       }
@@ -428,7 +428,7 @@ describe('The command line rnv', function () {
         const [{ key: made }] = JSON.parse(await readFile(home.settingsFile, 'utf8')).logins;
         const out = await home.terminal(['logout'], []);
         expectCode(out, 0);
-        expect(out.stdout).to.include('The key is revoked');
+        expect(out.stdout).to.include('The key was revoked');
         expectCode(await home.run(['whoami']), 3);
         expectCode(await home.run(['status'], { env: { RNV_URL: url, RNV_KEY: made } }), 3);
         expectCode(await home.run(['logout']), 3);

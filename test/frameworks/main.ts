@@ -15,10 +15,10 @@ import { type Row, writeTable } from './table.js';
 
 /**
  * `npm run test:frameworks [-- part of a name …]`: makes projects with their generators, deploys each with address and
- * kind only, looks at its page, and writes docs/frameworks.md. Rows of projects that were not run stay as they were.
+ * kind only, looks at its page, and writes docs/reference/frameworks.md. Rows of projects that were not run stay as they were.
  */
 const run = promisify(execFile);
-const DOCUMENT = 'docs/frameworks.md';
+const DOCUMENT = 'docs/reference/frameworks.md';
 const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
 /** Generators and installations wait for the registry most of the time. */

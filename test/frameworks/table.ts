@@ -1,4 +1,4 @@
-/** One project of docs/frameworks.md. */
+/** One project of docs/reference/frameworks.md. */
 export interface Row {
   name: string;
   works: boolean;

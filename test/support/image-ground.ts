@@ -44,7 +44,7 @@ export class ImageGround {
   }
 
   async destroy(): Promise<void> {
-    await this.platform.stop({ hosted: false });
+    await this.platform.stop();
     await this.registry.stop();
     for (const repository of this.#repositories) await repository.remove();
     await rm(this.#folder, { recursive: true, force: true });

@@ -1,13 +1,12 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
-import { describeApi } from '../../api/http/openapi.js';
-import { ROUTES } from '../../api/resources/index.js';
+import { apiDocument } from '../../api/resources/document.js';
 import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 
 /** The document that the application serves; every answer of every API test is held against it. */
-export const DOCUMENT: Json = JSON.parse(JSON.stringify(describeApi(ROUTES)));
+export const DOCUMENT: Json = JSON.parse(JSON.stringify(apiDocument()));
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 addFormats.default(ajv);
@@ -30,7 +29,7 @@ export const OPERATIONS: readonly DocumentedOperation[] = Object.entries<Json>(D
     .map(([method, operation]) => ({
       method: method.toUpperCase(),
       path,
-      fullPath: `${(item.servers ?? DOCUMENT.servers)[0].url}${path}`,
+      fullPath: DOCUMENT.servers[0].url + path,
       operation,
     })),
 );
@@ -64,8 +63,15 @@ export function assertDocumented({ method, path, status, headers, body }: Answer
   const given = found.operation.responses[status];
   const at = given.$ref === undefined ? pointer : given.$ref.slice(1);
   const response = given.$ref === undefined ? given : DOCUMENT.components.responses[given.$ref.split('/').at(-1)];
+  if (status >= 400) expect(found.operation['x-error-codes'], what).to.include(body.error.code);
   assertHeaders(response.headers, headers, what);
   assertSchema(`${at}/content/application~1json/schema`, body, what);
+}
+
+/** Throws unless a schema of the document accepts the value. */
+export function assertConforms(schema: Json, value: unknown, what: string): void {
+  const validate = ajv.compile('$ref' in schema ? { $ref: `document${schema.$ref}` } : schema);
+  expect(validate(value), `${what}: ${JSON.stringify(validate.errors?.slice(0, 3))}`).to.equal(true);
 }
 
 function assertHeaders(documented: Json, headers: Headers, what: string): void {

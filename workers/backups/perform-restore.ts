@@ -14,7 +14,7 @@ import { checkArchive } from './check-archive.js';
 import { decideRestore } from './restore-plan.js';
 import { assertRoom } from './work-folders.js';
 
-/** The names of what a restore has on the volume, beside the server's folder. */
+/** Prefixes of the folders that a restore makes on the volume, beside the server's folder. */
 const BEFORE = 'before-';
 const RESTORED = 'restored-';
 

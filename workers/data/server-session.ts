@@ -47,7 +47,7 @@ export async function withSession<T>(
   if (path !== undefined) socket.connect = () => connect({ path });
   const client = new pg.Client({
     ...address,
-    // Without any, pg sends that of the environment or of a file of the host's.
+    // Without a password, pg would send the one of the environment or of a file of the host.
     password,
     ssl: false,
     stream: () => socket,

@@ -34,7 +34,7 @@ export async function detectionJob(
     const problem = repositoryProblem(repository, config.allowLocalRepositories);
     if (problem !== null) throw new SourceError(problem);
     const url = addressForWorkspace(repository, row.workspace_id);
-    const { sha } = await deps.source.resolve({ url, ref: row.branch, signal: either });
+    const { sha, defaultBranch } = await deps.source.resolve({ url, ref: row.branch, signal: either });
     const folder = await openBuildFolder(config.dataDir, `detection-${row.id}-${Date.now()}`);
     try {
       await deps.source.checkout({ url, sha, directory: folder.app, signal: either });
@@ -44,7 +44,7 @@ export async function detectionJob(
         containers: config.runtime === 'swarm',
       };
       const found = await readFiles('detect', input, { signal: either });
-      await finishDetection(db, row.id, { result: { commitSha: sha, ...found } });
+      await finishDetection(db, row.id, { result: { branch: defaultBranch ?? row.branch, commitSha: sha, ...found } });
       return found.framework ?? found.runtime;
     } finally {
       await discardTree({ dataDir: config.dataDir, log }, folder.path);

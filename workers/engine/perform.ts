@@ -86,18 +86,18 @@ export async function perform<Row extends WorkRow>(
       work.signal.throwIfAborted();
       // The cancellation may have been requested while no worker held the record.
       if (work.record.cancel_requested_at && 'cancelled' in state()) throw new Interrupted('cancelled');
-      const result = await apply(deps, handler, work, await handler.run(work));
+      const result = await recordOutcome(deps, handler, work, await handler.run(work));
       if (result !== null) return result;
     }
   } catch (error) {
-    return await follow(deps, handler, work, decide(state(), failureOf(error, work.signal), helpers));
+    return await carryOut(deps, handler, work, decide(state(), failureOf(error, work.signal), helpers));
   } finally {
     lease.stop();
   }
 }
 
 /** Records the result of a handler. Returns null if the worker still holds the record. */
-async function apply<Row extends WorkRow>(
+async function recordOutcome<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
   work: Work<Row>,
@@ -109,7 +109,7 @@ async function apply<Row extends WorkRow>(
     await transition(db, kind, record, 'released', { dueInMs: outcome.laterInMs });
     return outcome.says;
   }
-  const moved = await move(db, handler, record, outcome.event, outcome);
+  const moved = await applyEvent(db, handler, record, outcome.event, outcome);
   if (moved === null) throw await refusal(db, kind, record, outcome.event);
   work.record = { ...record, ...moved };
   return moved.worker_id === null ? (outcome.says ?? moved.status) : null;
@@ -124,7 +124,7 @@ async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, e
 }
 
 /** Applies an event that is none of the lease's. */
-function move<Row extends WorkRow>(
+function applyEvent<Row extends WorkRow>(
   db: Db,
   { kind, onEvent }: Handler<Row>,
   record: Row,
@@ -140,7 +140,7 @@ function move<Row extends WorkRow>(
 }
 
 /** Carries out a decision. */
-async function follow<Row extends WorkRow>(
+async function carryOut<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
   work: Work<Row>,
@@ -165,7 +165,7 @@ async function follow<Row extends WorkRow>(
       const cause = handler.mask?.(described) ?? described;
       const end: End = { ...action, cause };
       await handler.beforeEnd?.(work, end);
-      const ended = await move(db, handler, record, action.state, { set: { ...handler.onEnd, error: cause } });
+      const ended = await applyEvent(db, handler, record, action.state, { set: { ...handler.onEnd, error: cause } });
       if (ended === null) return 'superseded';
       await handler.afterEnd?.(work, end);
       if (handler.failsJob && ended.status === 'failed') throw new JobFailed(cause);

@@ -62,10 +62,7 @@ export class WorkerPool {
     return [...this.#running.values()];
   }
 
-  /**
-   * Takes no more jobs, interrupts those that run so that other workers continue them, and waits until they have
-   * stopped.
-   */
+  /** Takes no more jobs, interrupts running ones for other workers, and waits until they have stopped. */
   async close(): Promise<void> {
     this.#closing = true;
     const closing = Promise.all(this.#workers.map((worker) => worker.close()));

@@ -12,7 +12,7 @@ export class SourceError extends ExplainedError {}
 /** Why a build failed: the command and the cause, for the person who deployed. */
 export class BuildError extends ExplainedError {}
 
-/** An image that a build begins with cannot be had from its registry. */
+/** Thrown if the image that a build begins with cannot be had from its registry. */
 export class ImageUnavailableError extends BuildError {}
 
 /** Why a release did not become healthy. The message is for the person who deployed. */

@@ -41,10 +41,10 @@ export function recognise(
 export function memoryAdvice({ phase, memoryMb }: FailureFacts): string {
   const larger = PLANS.find((plan) => plan.memoryMb > memoryMb);
   const what = phase === 'build' ? 'build' : 'application';
-  if (larger === undefined) return `No plan has more memory. Change the ${what} so that it needs less.`;
+  if (larger === undefined) return `No plan has more memory. Change the ${what} so that it uses less.`;
   return (
     `${phase === 'build' ? 'A' : 'An'} ${what} on the plan ${larger.id} may use ${larger.memoryMb} MB. ` +
-    `Choose that plan, or change the ${what} so that it needs less memory.`
+    `Choose that plan, or change the ${what} so that it uses less memory.`
   );
 }
 

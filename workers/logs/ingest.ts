@@ -72,8 +72,8 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
 }
 
 /**
- * The last id given. The counter's row lock gives ids in commit order, so a reader that follows the cursor misses no
- * line.
+ * Returns the last id that was given out. The counter's row lock gives ids in commit order, so a reader that follows the cursor
+ * misses no line.
  */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(

@@ -1,6 +1,6 @@
 /** What one sandbox may take of the table in which the host tracks all connections. */
 export interface ConnectionBounds {
-  /** Open ones. */
+  /** Connections that may be open at the same time. */
   atOnce: number;
   perSecond: number;
   /** Whether the kernel can forget closed connections of sandboxes sooner than others. */

@@ -43,7 +43,13 @@ export function commandMessage(command: string, cause: string, output: readonly 
 
 /** What to do about an application that runs and listens nowhere. */
 export const LISTENS_NOWHERE =
-  'The application must listen on the port that the variable PORT names. If it answers no requests, make it a service of the kind worker.';
+  'The application must listen on the port in the variable PORT. If it does not answer requests, make it a service of the kind worker.';
+/** What to do about an application that listens on another port or address than the one that is probed. */
+export const LISTENS_ELSEWHERE =
+  'Make the application listen on the port in the variable PORT, on all addresses (0.0.0.0).';
+/** What to do about an application whose health check fails. */
+export const ANSWERS_BADLY =
+  'The release is healthy when this path answers with 2xx or 3xx. Correct the application, or set healthCheckPath to another path.';
 
 /** What to do about an application that ended; null if its output tells nothing. */
 export function startAdvice(detail: string, output: readonly string[], memoryMb: number): string | null {

@@ -19,6 +19,14 @@ export interface ServerProbe {
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
 }
 
+/** Runs the HEALTHCHECK of a replica's image. */
+export interface ImageProbe {
+  /** Forgets earlier checks, because a new attempt to run the replica begins. */
+  begin(): void;
+  /** Returns why the check does not pass; '' if it does, or if the image has none. */
+  trouble(row: ReplicaRow, spec: ReleaseSpec): string;
+}
+
 export interface HealthWatchDeps {
   db: Db;
   config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
@@ -32,6 +40,7 @@ export class HealthWatch {
   readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
   readonly #settledMs: number | undefined;
   readonly #probe: ServerProbe | undefined;
+  readonly #imageProbe: ImageProbe | undefined;
   readonly #liveness = new Liveness();
   #checks: boolean[] = [];
   #startedAt = 0;
@@ -40,17 +49,22 @@ export class HealthWatch {
 
   /**
    * `settledMs` is how long a replica without a port must have run, if it is not the usual time. `probe` checks the servers of
-   * data services.
+   * data services, `imageProbe` what an image's HEALTHCHECK says.
    */
   constructor(
     { db, config, checks }: HealthWatchDeps,
-    { settledMs, probe }: { settledMs?: number | undefined; probe?: ServerProbe | undefined } = {},
+    {
+      settledMs,
+      probe,
+      imageProbe,
+    }: { settledMs?: number | undefined; probe?: ServerProbe | undefined; imageProbe?: ImageProbe } = {},
   ) {
     this.#db = db;
     this.#recorder = checks;
     this.#config = config;
     this.#settledMs = settledMs;
     this.#probe = probe;
+    this.#imageProbe = imageProbe;
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
@@ -64,6 +78,7 @@ export class HealthWatch {
     this.#startedAt = Date.now();
     this.#nextCheckAt = 0;
     this.#liveness.begin();
+    this.#imageProbe?.begin();
   }
 
   /**
@@ -77,7 +92,7 @@ export class HealthWatch {
     own = row.port,
   ): Promise<void> {
     if (Date.now() < this.#nextCheckAt) return;
-    const answer = await this.#trouble(row, spec, ownsPort, own);
+    const answer = (await this.#trouble(row, spec, ownsPort, own)) || (this.#imageProbe?.trouble(row, spec) ?? '');
     this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
     const { state, port } = row;
     const { verdict, nextCheckMs } = decideReadiness({

@@ -11,6 +11,7 @@ import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cg
 import { noteStorage } from './disk-guard.js';
 import { launchDetached, launchTied } from './launch.js';
 import { startRelay } from './loopback-relay.js';
+import { execInContainer } from './oci/exec-in-container.js';
 import { canHideFromImageTools } from './oci/mounts.js';
 import { stopRequest } from './oci/stop-signal.js';
 import {
@@ -28,6 +29,8 @@ import {
   type DetachedProcess,
   hasMounts,
   hasUsers,
+  type InsideCommand,
+  type InsideResult,
   type PortHolder,
   type ResourceUsage,
   type RunOptions,
@@ -155,6 +158,13 @@ export class HostSandbox implements Sandbox {
     } finally {
       await output.close();
     }
+  }
+
+  async exec(id: string, command: InsideCommand): Promise<InsideResult> {
+    const { oci } = this.#place.host;
+    if (oci === null) throw new Error('this host has no containers');
+    const network = (await this.allNetworks?.joining(id)) ?? [];
+    return execInContainer({ id, runtime: oci.runtime, scratch: this.#scratchOf(id), network }, command);
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {

@@ -143,7 +143,7 @@ export async function runChild(
 /** How a command ended that was not cut. */
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // For a shell `exit 143` and an end by TERM look the same. The latter is assumed.
+  // The exit code of a shell is the same for `exit 143` and an end by TERM. TERM is assumed.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

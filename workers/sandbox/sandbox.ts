@@ -103,6 +103,18 @@ export interface ResourceUsage {
   memoryBytes: number;
 }
 
+/** A command that runs beside the process of an image. */
+export interface InsideCommand extends Pick<ImageProcess, 'args' | 'user'> {
+  cwd: string;
+  timeoutMs: number;
+}
+
+export interface InsideResult {
+  /** Null if the command took too long or printed more than 1 MiB. */
+  code: number | null;
+  output: string;
+}
+
 export interface Sandbox {
   /** The strongest level this host allows. */
   readonly level: SandboxLevel;
@@ -127,6 +139,8 @@ export interface Sandbox {
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
   /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */
   start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
+  /** Runs a command beside the process of an image, within its containment and its limits. Rejects if that has ended. */
+  exec(id: string, command: InsideCommand): Promise<InsideResult>;
   /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
   /** True while this very process lives. */

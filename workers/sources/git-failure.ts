@@ -23,7 +23,7 @@ export function missesBranch({ code, stderr }: GitResult): boolean {
 export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
   if (/Permission denied \(/.test(stderr)) {
-    return `${url} refuses the deploy key of the workspace; add its public half, which GET …/deploy-key shows, to the repository`;
+    return `${url} refuses the deploy key of the workspace; add its public half, which the console shows under Workspace, Deploy key, to the repository`;
   }
   if (/Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/.test(stderr)) {
     return `${url} has another host key than on its first use; if that is right, forget the pinned one (DELETE …/deploy-key/hosts/{id})`;
@@ -33,10 +33,11 @@ export function explainRemote(remote: Remote, { stderr }: GitResult): string | n
   const found = (pattern: RegExp) => pattern.exec(stderr)?.[1] ?? '';
   if (/could not read (Username|Password)|Authentication failed|returned error: 40[13]/.test(stderr)) {
     return hasCredentials
-      ? `${url} refuses the user and password that the repository address has`
-      : `${url} does not exist or needs credentials (https://user:token@host/…)${hadQuery ? '; the query of its address is not sent' : ''}`;
+      ? `${url} refuses the user and password in the repository address; correct them`
+      : `${url} does not exist or needs credentials; check the address, or add a user and token (https://user:token@host/…)${hadQuery ? '; the query of its address is not sent' : ''}`;
   }
-  if (/repository '.*' not found|returned error: 4(04|10)/.test(stderr)) return `${url} does not exist`;
+  if (/repository '.*' not found|returned error: 4(04|10)/.test(stderr))
+    return `${url} does not exist; check the address`;
   if (/does not appear to be a git repository/.test(stderr)) return `${url} is not a git repository`;
   const status = found(/The requested URL returned error: (\d+)/);
   if (status !== '') return `${url} answers with HTTP status ${status}; try again later`;

@@ -89,7 +89,10 @@ export class RepositoryServer {
     const branches = [...parseRefs(stdout).keys()].map((name) => name.replace(/^refs\/heads\//, ''));
     const more = branches.length - BRANCHES_NAMED;
     const list = `${branches.slice(0, BRANCHES_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-    const has = branches.length === 0 ? 'it has no branch at all' : `it has ${list}`;
+    const has =
+      branches.length === 0
+        ? 'it has no branch at all; push a commit first'
+        : `it has ${list}; set branch to one of them`;
     return new SourceError(`branch or tag "${ref}" does not exist in ${remote.url}; ${has}`);
   }
 

@@ -14,7 +14,8 @@ const POLL_INTERVAL_MS = 1000;
 export async function list(cli: Cli): Promise<void> {
   const services = (await cli.services()).filter(isData);
   if (cli.json) return cli.terminal.json({ services });
-  if (services.length === 0) return cli.terminal.say('There is no database yet: rnv db create postgres');
+  if (services.length === 0)
+    return cli.terminal.say('The workspace has no database yet. Create one with rnv db create postgres');
   const rows = services.map((service) => [
     oneLine(service.name),
     versionOf(service),
@@ -35,7 +36,9 @@ export async function create(cli: Cli, kind: string, options: WaitOptions & { na
   };
   const { service } = await api.write<{ service: Service }>('POST', '/services', body);
   const { deploymentId: id } = service;
-  cli.terminal.say(`Making ${oneLine(service.name)}. rnv db attach ${service.internalHost} gives it to a service`);
+  cli.terminal.say(
+    `Creating ${oneLine(service.name)}. Connect a service to it with rnv db attach ${service.internalHost}`,
+  );
   if (id === null || options.detach)
     return cli.json ? cli.terminal.json({ service }) : cli.terminal.data(service.internalHost);
   await followDeployment(cli, { service, id }, options);
@@ -51,7 +54,7 @@ export async function attach(cli: Cli, name: string, { as }: { as?: string }): P
   await api.write('PUT', `/services/${service.id}/variables`, { set });
   if (cli.json) return cli.terminal.json({ service: { id: service.id }, database: { id: database.id }, key });
   cli.terminal.say(
-    `${oneLine(service.name)} gets ${key} from ${oneLine(database.name)} with its next deployment: rnv deploy`,
+    `${oneLine(service.name)} gets ${key} from ${oneLine(database.name)} with its next deployment: run rnv deploy`,
   );
 }
 
@@ -84,7 +87,7 @@ export async function backup(cli: Cli, name: string, options: WaitOptions): Prom
 }
 
 async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: number): Promise<Backup> {
-  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It goes on`);
+  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the backup has not ended. It continues`);
   return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { backup } = await api.once<{ backup: Backup }>('GET', path);
     if (backup.status === 'failed') throw new CliError(EXIT.failed, `The backup failed: ${oneLine(backup.error)}`);
@@ -102,22 +105,23 @@ export async function restore(cli: Cli, name: string, text: string | undefined, 
   const all = (await api.get<{ backups: Backup[] }>(`${path}?limit=200`)).backups;
   const good = all.filter(({ id, status }) => status === 'succeeded' && (text === undefined || id.endsWith(text)));
   const [chosen, second] = good;
-  if (!chosen) throw new CliError(EXIT.notFound, `${service.name} has no good backup${text ? ` ${text}` : ''}`);
-  if (text !== undefined && second) throw new CliError(EXIT.usage, `Several backups end with ${text}`);
+  if (!chosen) throw new CliError(EXIT.notFound, `${service.name} has no successful backup${text ? ` ${text}` : ''}`);
+  if (text !== undefined && second)
+    throw new CliError(EXIT.usage, `Several backups end with ${text}. Use more characters of the id`);
   const age = ago(Date.now() - Date.parse(chosen.createdAt));
-  await cli.confirm(`Replace all data of ${service.name} by the backup ${shortId(chosen.id)}, ${age} old?`);
+  await cli.confirm(`Replace all data of ${service.name} with the backup ${shortId(chosen.id)}, which is ${age} old?`);
   const { operation } = await api.write<{ operation: Operation }>('POST', `${path}/${chosen.id}/restore`, {
     confirm: service.name,
   });
   const ended = options.detach ? operation : await operationEnded(cli, api, service, operation, options.timeout);
   if (cli.json) return cli.terminal.json({ operation: ended });
-  cli.terminal.say(options.detach ? 'The restoration is queued' : `${oneLine(service.name)} holds the backup's data`);
+  cli.terminal.say(options.detach ? 'The restore is queued' : `${oneLine(service.name)} was restored from the backup`);
 }
 
 async function find(cli: Cli, name: string): Promise<Service> {
   const service = await cli.serviceNamed(name);
   if (isData(service)) return service;
-  throw new CliError(EXIT.conflict, `${service.name} is of kind ${service.kind} and no database`);
+  throw new CliError(EXIT.conflict, `${service.name} is of kind ${service.kind} and not a database`);
 }
 
 function isData({ kind }: Service): boolean {

@@ -52,22 +52,22 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
     const older = service.liveDeploymentId === null || deployment.id < service.liveDeploymentId;
     if (older && deployment.canRollback && deployment.id !== service.liveDeploymentId) return deployment;
   }
-  throw new CliError(EXIT.conflict, `${service.name} has no earlier release that can be rolled back to`);
+  throw new CliError(EXIT.conflict, `${service.name} has no earlier release to roll back to`);
 }
 
 /** Returns the deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
-  if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is no end of an id of a deployment`);
+  if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);
   const found: Deployment[] = [];
   for await (const deployment of deployments(api, serviceId)) {
     if (deployment.id === wanted) return deployment;
     if (deployment.id.endsWith(wanted)) found.push(deployment);
   }
   const [first, second] = found;
-  if (second) throw new CliError(EXIT.usage, `Several deployments end with ${text}; give more of the id`);
+  if (second) throw new CliError(EXIT.usage, `Several deployments end with ${text}. Use more characters of the id`);
   if (first) return first;
-  throw new CliError(EXIT.notFound, `There is no deployment ${text} of this service`);
+  throw new CliError(EXIT.notFound, `This service has no deployment ${text}`);
 }
 
 /** Deployments that are looked at for an id. */

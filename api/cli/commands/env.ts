@@ -7,7 +7,7 @@ import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
 import { ago, count, table } from '../terminal-text.js';
 
 /** Variables act on the next deployment. Their values come by stdin or prompt, and no command shows one. */
-const NEXT = 'It acts with the next deployment: rnv deploy';
+const NEXT = 'The change takes effect with the next deployment: run rnv deploy';
 
 export async function list(cli: Cli): Promise<void> {
   const variables = await read(cli, await cli.service());
@@ -33,7 +33,7 @@ export async function set(cli: Cli, keys: readonly string[], { scope }: ScopeOpt
     const key = wrong.split('=')[0];
     throw new CliError(
       EXIT.usage,
-      `A value on the command line stays in the history: run rnv env set ${key}, and give the value by stdin`,
+      `A value on the command line stays in the history of the shell. Run rnv env set ${key}, and enter the value at the prompt or by stdin`,
     );
   }
   if (!terminal.asks && keys.length > 1)
@@ -61,19 +61,20 @@ export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
 export async function push(cli: Cli, file: string | undefined, { scope }: ScopeOptions): Promise<void> {
   const { terminal } = cli;
   const fromStdin = file === undefined || file === '-';
-  if (fromStdin && !terminal.hasInput) throw new CliError(EXIT.usage, 'Name a file, or give KEY=value lines by stdin');
+  if (fromStdin && !terminal.hasInput)
+    throw new CliError(EXIT.usage, 'Name a .env file, or pass KEY=value lines by stdin');
   const service = await cli.service();
   const text = fromStdin ? await terminal.input() : await contentOf(resolve(cli.cwd, file));
   const found = variablesOf(text);
-  if (found.length === 0) throw new CliError(EXIT.usage, 'There are no variables in it');
+  if (found.length === 0) throw new CliError(EXIT.usage, 'The file contains no variables');
   const known = new Set((await read(cli, service)).map(({ key }) => key));
   const keys = found.map(({ key }) => key);
   const added = keys.filter((key) => !known.has(key));
   const replaced = keys.filter((key) => known.has(key));
   for (const key of added) say(cli, `  + ${key}`);
   for (const key of replaced) say(cli, `  ~ ${key}`);
-  const summary = `${count(added.length, 'new variable')}, ${replaced.length} replaced, ${known.size - replaced.length} stay`;
-  if (terminal.asks) await cli.confirm(`${summary}: go on?`);
+  const summary = `${count(added.length, 'new variable')}, ${replaced.length} replaced, ${known.size - replaced.length} unchanged`;
+  if (terminal.asks) await cli.confirm(`${summary}. Continue?`);
   const of = scope === undefined ? {} : { scope };
   await write(cli, service, { set: found.map((variable) => ({ ...variable, ...of })) });
   say(cli, `${summary} of ${service.name}. ${NEXT}`);
@@ -97,7 +98,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   }
   if (cli.json) return cli.terminal.json({ file: path, added: missing });
   for (const key of missing) cli.terminal.data(key);
-  say(cli, `${count(missing.length, 'name')} added to ${file}. Values are written and never read back: fill them in`);
+  say(cli, `${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
 /** The variables of a .env text. Throws 2 with the number of a line that is wrong. */

@@ -46,7 +46,7 @@ export async function makeService(
   };
   const { service } = await api.write<{ service: Service }>('POST', '/services', { name, kind, configuration });
   await cli.link(tree.folder, service.id);
-  cli.terminal.say(`Made the service ${name}, and linked ${tree.folder} to it`);
+  cli.terminal.say(`Created the service ${name}, and linked ${tree.folder} to it`);
   return service;
 }
 
@@ -62,5 +62,5 @@ export function nameTaken({ name, configuration }: Pick<Service, 'name' | 'confi
     configuration.sourceType === 'push'
       ? `link this folder to it with rnv init --service ${name}`
       : `deploy it with rnv deploy --service ${name}`;
-  return new CliError(EXIT.conflict, `There is a service ${name} already: ${instead}, or give another --name`);
+  return new CliError(EXIT.conflict, `A service ${name} exists already: ${instead}, or choose another --name`);
 }

@@ -32,7 +32,7 @@ export async function cancel(cli: Cli, text: string | undefined): Promise<void> 
   const service = await cli.service();
   const path = `/services/${service.id}/deploys`;
   const open = text === undefined ? await openDeployment(api, path) : await findDeployment(api, service.id, text);
-  if (!open) throw new CliError(EXIT.conflict, `Nothing of ${service.name} is deployed or waits`);
+  if (!open) throw new CliError(EXIT.conflict, `${service.name} has no deployment that runs or waits`);
   await api.write('POST', `${path}/${open.id}/cancel`);
   if (cli.json) return cli.terminal.json({ deployment: { id: open.id } });
   cli.terminal.say(`The deployment ${shortId(open.id)} of ${oneLine(service.name)} is being cancelled`);
@@ -54,7 +54,7 @@ const DONE: Readonly<Record<Action, string>> = {
 export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
-  if (action === 'suspend') await cli.confirm(`Suspend ${service.name}? Visitors see that nothing is there`);
+  if (action === 'suspend') await cli.confirm(`Suspend ${service.name}? Its URL then shows an error page`);
   const { operation } = await api.write<{ operation: Operation }>('POST', `/services/${service.id}/actions`, {
     action,
   });
@@ -71,11 +71,11 @@ export async function operationEnded(
   { id, kind }: Operation,
   timeout: number,
 ): Promise<Operation> {
-  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${kind} has not ended. It goes on`);
+  const late = () => new CliError(EXIT.timedOut, `After ${seconds(timeout)} the ${kind} has not ended. It continues`);
   return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { operation } = await api.once<{ operation: Operation }>('GET', `/services/${serviceId}/operations/${id}`);
     if (operation.status === 'succeeded') return operation;
-    if (operation.status === 'failed') throw new CliError(EXIT.failed, `The ${kind} failed; see rnv logs`);
+    if (operation.status === 'failed') throw new CliError(EXIT.failed, `The ${kind} failed. See rnv logs`);
     cli.terminal.progress(`  ${kind}  ${operation.status}  ${seconds(elapsed)}`);
     return undefined;
   });

@@ -35,7 +35,7 @@ async function addressOf(cli: Cli): Promise<string> {
 async function givenKey(cli: Cli, url: string): Promise<Login> {
   const { terminal } = cli;
   const key = (terminal.hasInput ? await terminal.input() : await terminal.secret('Key', 'the key by stdin')).trim();
-  if (!/^rnv_\S+$/.test(key)) throw new CliError(EXIT.usage, 'What was given is no key: keys begin with rnv_');
+  if (!/^rnv_\S+$/.test(key)) throw new CliError(EXIT.usage, 'This is not an API key: keys begin with rnv_');
   const workspace = choose(await workspacesOf(url, key, cli.signal), cli.options.workspace);
   return { url, key, email: '', workspaceId: workspace.id, workspaceName: workspace.name };
 }
@@ -84,6 +84,8 @@ function choose(workspaces: readonly Workspace[], wanted: string | undefined): W
   if (found) return found;
   throw new CliError(
     EXIT.notFound,
-    wanted === undefined ? 'You are in no workspace: ask for an invitation' : `You are in no workspace ${wanted}`,
+    wanted === undefined
+      ? 'You are not a member of a workspace: ask for an invitation'
+      : `You are not a member of a workspace ${wanted}`,
   );
 }

@@ -24,7 +24,7 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
       (workspace === undefined || login.workspaceId === workspace || login.workspaceName === workspace),
   );
   const ending = all ? named : named.slice(0, 1);
-  if (ending.length === 0) throw new CliError(EXIT.notSignedIn, 'Not signed in: there is no key to forget');
+  if (ending.length === 0) throw new CliError(EXIT.notSignedIn, 'You are not signed in: there is no key to forget');
   const results = [];
   for (const login of ending) {
     const revoked = login.email !== '' && (await revoke(cli, login));
@@ -36,7 +36,9 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
   });
   if (cli.json) return cli.terminal.json({ ended: results });
   for (const { url: at, workspace: of, revoked } of results) {
-    const rest = revoked ? 'The key is revoked.' : 'The key is forgotten here, and stays valid until it is revoked.';
+    const rest = revoked
+      ? 'The key was revoked.'
+      : 'The key was removed from this machine, and stays valid until it is revoked.';
     cli.terminal.say(`Signed out of ${oneLine(of.name)} at ${at}. ${rest}`);
   }
 }

@@ -77,7 +77,7 @@ async function newest(
 /** Reads on from the cursor, for ever. No line is lost or printed twice, however often the connection is lost. */
 async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
   const log = new LogCursor(api, path, from);
-  const lost = () => lineOf(new Date().toISOString(), 'system', `connection lost, reading on from ${log.at}`);
+  const lost = () => lineOf(new Date().toISOString(), 'system', `the connection was lost, reading on from ${log.at}`);
   await waitUntil(cli, { intervalMs: POLL_INTERVAL_MS, lost }, async () => {
     await log.read((line) => print(cli, line));
     return undefined;

@@ -13,7 +13,7 @@ export async function list(cli: Cli): Promise<void> {
   const rows = previews.map(({ branch, status, url, expiresAt }) => [
     oneLine(branch),
     status.replace('_', ' '),
-    `ends in ${ago(Date.parse(expiresAt) - Date.now())}`,
+    `expires in ${ago(Date.parse(expiresAt) - Date.now())}`,
     url,
   ]);
   for (const line of table(rows)) cli.terminal.data(line);
@@ -24,7 +24,7 @@ export async function add(cli: Cli, branch: string, options: WaitOptions): Promi
   const { api, path } = await placeOf(cli);
   const { preview } = await api.write<{ preview: Preview }>('POST', path, { branch });
   const { service } = await api.get<{ service: Service }>(`/services/${preview.serviceId}`);
-  cli.terminal.say(`Showing ${oneLine(branch)}`);
+  cli.terminal.say(`Creating a preview of ${oneLine(branch)}`);
   if (service.deploymentId !== null && !options.detach)
     return followDeployment(cli, { service, id: service.deploymentId }, options);
   if (cli.json) return cli.terminal.json({ preview });
@@ -35,10 +35,10 @@ export async function close(cli: Cli, branch: string): Promise<void> {
   const { api, path } = await placeOf(cli);
   const found = (await all(api, path)).find((preview) => preview.branch === branch || preview.id === branch);
   if (!found) throw new CliError(EXIT.notFound, `There is no preview of ${branch}`);
-  await cli.confirm(`Close the preview of ${found.branch}?`);
+  await cli.confirm(`Delete the preview of ${found.branch}?`);
   await api.write('DELETE', `${path}/${found.id}`);
   if (cli.json) return cli.terminal.json({ preview: { id: found.id } });
-  cli.terminal.say(`The preview of ${oneLine(found.branch)} is being closed`);
+  cli.terminal.say(`The preview of ${oneLine(found.branch)} is being deleted`);
 }
 
 async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {

@@ -26,7 +26,8 @@ export async function status(cli: Cli): Promise<void> {
     }));
     return cli.terminal.json({ services: items });
   }
-  if (services.length === 0) return cli.terminal.say('There is no service yet: rnv up deploys this folder');
+  if (services.length === 0)
+    return cli.terminal.say('The workspace has no services yet. Deploy this folder with rnv up');
   const rows = services.map((service) => rowOf(service, open.get(service.id), live.get(service.id)));
   for (const line of table(rows)) cli.terminal.data(line);
 }
@@ -35,7 +36,7 @@ export async function status(cli: Cli): Promise<void> {
 export async function services(cli: Cli): Promise<void> {
   const all = await cli.services();
   if (cli.json) return cli.terminal.json({ services: all });
-  if (all.length === 0) return cli.terminal.say('There is no service yet: rnv up deploys this folder');
+  if (all.length === 0) return cli.terminal.say('The workspace has no services yet. Deploy this folder with rnv up');
   const rows = all.map((service) => [
     oneLine(service.name),
     service.kind,
@@ -54,7 +55,10 @@ export async function open(cli: Cli, options: { console?: boolean }): Promise<vo
   const url = options.console ? page : (service?.url ?? '');
   if (cli.json) return cli.terminal.json({ url });
   if (url === '')
-    throw new CliError(EXIT.conflict, `${service?.name} is of kind ${service?.kind} and has no address; try --console`);
+    throw new CliError(
+      EXIT.conflict,
+      `${service?.name} is of kind ${service?.kind} and has no URL. Use --console to open its page`,
+    );
   cli.terminal.data(url);
   if (!cli.terminal.showsData) return;
   const [file, ...args] = openerOf(process.platform);

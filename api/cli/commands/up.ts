@@ -52,13 +52,13 @@ async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<
   if (!cli.options.yes && name === undefined && !cli.terminal.asks) {
     throw new CliError(
       EXIT.usage,
-      `This folder is linked to no service: give --service, or --name or --yes to make ${proposed}`,
+      `This folder is not linked to a service. Use --service, or create ${proposed} with --name or --yes`,
     );
   }
   if (name === undefined) {
     // If the name is taken, no answer to the question is of use.
     await assertFree(cli, proposed);
-    await cli.confirm(`Make the service ${proposed} for this folder?`, true);
+    await cli.confirm(`Create the service ${proposed} for this folder?`, true);
   }
   return makeService(cli, tree, { name: proposed, kind: 'web' });
 }
@@ -67,14 +67,14 @@ function assertPushed({ name, configuration }: Service): void {
   if (configuration.sourceType === 'push') return;
   throw new CliError(
     EXIT.conflict,
-    `${name} is deployed from ${configuration.sourceType === 'image' ? 'an image' : 'a repository'}, not by push: use rnv deploy, or make another service with rnv init --name`,
+    `${name} is deployed from ${configuration.sourceType === 'image' ? 'an image' : 'a repository'}, not by push. Use rnv deploy, or create another service with rnv init --name`,
   );
 }
 
 /** The deployment that a push has queued. */
 async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }: Snapshot): Promise<string> {
   const late = () =>
-    new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but no deployment of it is listed; see rnv status`);
+    new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but its deployment was not found. See rnv status`);
   const found = await waitUntil(cli, { timeout: RECORDED_MS, late, intervalMs: POLL_INTERVAL_MS }, async () => {
     const { items } = await api.once<{ items: Deployment[] }>('GET', `/services/${service.id}/deploys?limit=50`);
     return items.find(({ commitSha }) => commitSha === sha);
@@ -84,6 +84,6 @@ async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }:
 
 /** The platform has this commit already, so the push was none. */
 async function again(cli: Cli, api: ApiClient, { id, name }: Service): Promise<string> {
-  cli.terminal.say(`  ${oneLine(name)} has this commit already; deploying it again`);
+  cli.terminal.say(`  ${oneLine(name)} already has this commit: deploying it again`);
   return (await api.write<{ deployment: Deployment }>('POST', `/services/${id}/deploys`)).deployment.id;
 }

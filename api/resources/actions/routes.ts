@@ -4,6 +4,7 @@ import { queueAction } from '../../../shared/operations/commands.js';
 import { found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
 import { presentDeployment } from '../deployments/present.js';
+import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
 import { presentOperation } from '../operations/present.js';
 import { lockService } from '../services/find-service.js';
 import { ActionBody, ActionResponse } from './schema.js';
@@ -14,7 +15,10 @@ export const actionRoutes = [
     method: 'POST',
     path: '/workspaces/:workspaceId/services/:serviceId/actions',
     operation: 'service.action',
-    summary: 'Queue restart, suspend, resume, deploy or clear-cache',
+    summary: 'Restart, suspend, resume or deploy a service',
+    description:
+      'restart, suspend and resume answer with an operation, deploy and clear-cache (a deployment without caches) with a deployment.',
+    errors: ['no_runtime', ...QUEUE_ERRORS],
     body: ActionBody,
     response: ActionResponse,
     engine: true,

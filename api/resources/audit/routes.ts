@@ -9,7 +9,8 @@ export const auditRoutes = [
     method: 'GET',
     path: '/workspaces/:workspaceId/audit',
     operation: 'audit.list',
-    summary: 'List who changed what in the last 90 days, newest first',
+    summary: 'List audit entries',
+    description: 'Who changed what in the last 90 days, newest first.',
     query: PageQuery,
     response: AuditResponse,
     handler: async (request) => {

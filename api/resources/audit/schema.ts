@@ -9,7 +9,7 @@ const AuditEntrySchema = Strict(
     /** The e-mail address at that time. */
     actor: Type.String(),
     /** `name` is that of a key; null for a session. */
-    credential: Strict({ kind: oneOf(['key', 'session']), id: Uuid, name: Nullable(Type.String()) }),
+    credential: Strict({ kind: oneOf('CredentialKind', ['key', 'session']), id: Uuid, name: Nullable(Type.String()) }),
     /** The path below the workspace, and the record that was created or changed: its id and its name, if it has one. */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),

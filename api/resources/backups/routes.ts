@@ -5,6 +5,7 @@ import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
 import { presentOperation } from '../operations/present.js';
 import { lockService, readService } from '../services/find-service.js';
+import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueBackup, queueRestore, removeBackup } from './commands.js';
 import { presentBackup } from './present.js';
 import { BackupListResponse, BackupResponse, RestoreResponse } from './schema.js';
@@ -18,7 +19,8 @@ export const backupRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'backup.list',
-    summary: "List a data service's backups, newest first",
+    summary: 'List backups',
+    description: 'The backups of a database, newest first.',
     query: PageQuery,
     response: BackupListResponse,
     handler: async (request) => {
@@ -31,7 +33,9 @@ export const backupRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'backup.create',
-    summary: 'Queue a backup now; poll it until it has succeeded or failed',
+    summary: 'Create a backup',
+    description: 'Queues a backup now: read it until it has succeeded or failed.',
+    errors: ['capacity_exceeded', ...LIVE_SERVICE_ERRORS],
     status: 202,
     response: BackupResponse,
     engine: true,
@@ -47,6 +51,7 @@ export const backupRoutes = [
     path: ONE,
     operation: 'backup.read',
     summary: 'Read a backup',
+    description: 'Status, size and expiry of the backup.',
     response: BackupResponse,
     handler: async (request) => {
       const service = await readService(request);
@@ -59,7 +64,9 @@ export const backupRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'backup.delete',
-    summary: 'Delete a backup for good',
+    summary: 'Delete a backup',
+    description: 'Deletes a backup that has ended, for good.',
+    errors: ['conflict'],
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockService(request);
@@ -71,7 +78,9 @@ export const backupRoutes = [
     method: 'POST',
     path: `${ONE}/restore`,
     operation: 'backup.restore',
-    summary: "Queue the restoration of a service's data from a backup; what the service holds now is replaced",
+    summary: 'Restore a backup',
+    description: 'Queues the replacement of the data by those of the backup. confirm is the name of the service.',
+    errors: LIVE_SERVICE_ERRORS,
     body: ConfirmBody,
     status: 202,
     response: RestoreResponse,

@@ -6,8 +6,8 @@ import { OperationSchema } from '../operations/schema.js';
 const BackupSchema = Strict(
   {
     id: Uuid,
-    status: oneOf(BACKUP_STATUSES),
-    trigger: oneOf(BACKUP_TRIGGERS),
+    status: oneOf('BackupStatus', BACKUP_STATUSES),
+    trigger: oneOf('BackupTrigger', BACKUP_TRIGGERS),
     /** Bytes in the backup store; null until it has succeeded. */
     sizeBytes: Nullable(Type.Integer({ minimum: 0 })),
     createdAt: Timestamp,

@@ -12,7 +12,10 @@ export const canvasRoutes = [
     method: 'GET',
     path: CANVAS,
     operation: 'canvas.read',
-    summary: 'Read the canvas of the workspace, of one project or of one environment',
+    summary: 'Read a canvas',
+    description:
+      'The services of the workspace, of one project or of one environment, with their positions and references.',
+    errors: ['canvas_too_large'],
     query: CanvasQuery,
     response: CanvasResponse,
     handler: async (request) => {
@@ -24,9 +27,17 @@ export const canvasRoutes = [
     method: 'PATCH',
     path: CANVAS,
     operation: 'canvas.save',
-    summary: 'Replace the positions and the viewport of a canvas',
+    summary: 'Save a canvas',
+    description:
+      'Replaces the positions and the viewport. revision is the one that was read; each save raises it by one.',
+    errors: ['canvas_invalid_node', 'canvas_revision_conflict', 'canvas_too_large'],
     query: CanvasQuery,
     body: SaveCanvasBody,
+    example: {
+      revision: 3,
+      positions: { '0198c0de-0000-7000-8000-000000000001': { x: 120, y: 80 } },
+      viewport: { x: 0, y: 0, zoom: 1 },
+    },
     response: CanvasResponse,
     keyed: false,
     handler: async ({ deps, trx, params, query, body }) => {

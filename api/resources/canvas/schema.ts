@@ -1,9 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { Nullable, oneOf, Strict, Uuid } from '../../http/schema.js';
+import { described, Nullable, oneOf, Strict, Uuid } from '../../http/schema.js';
 import { ServiceSchema } from '../services/schema.js';
 import { CANVAS_LIMITS, CanvasPositions, CanvasViewport } from './model.js';
 
-export const CanvasQuery = Strict({ projectId: Type.Optional(Uuid), environmentId: Type.Optional(Uuid) });
+export const CanvasQuery = Strict({
+  projectId: Type.Optional(described(Uuid, 'Only services of this project')),
+  environmentId: Type.Optional(described(Uuid, 'Only services of this environment; projectId is needed with it')),
+});
 
 /** A save raises the revision by one. It must stay an integer that every JSON reader holds exactly. */
 const MAX_REVISION = Number.MAX_SAFE_INTEGER;
@@ -28,7 +31,7 @@ const EdgeSchema = Strict(
     id: Type.String(),
     source: Type.String(),
     target: Type.String(),
-    kind: oneOf(['reference', 'environment-group']),
+    kind: oneOf('CanvasEdgeKind', ['reference', 'environment-group']),
     keys: Type.Optional(Type.Array(Type.String())),
   },
   'CanvasEdge',

@@ -8,7 +8,9 @@ export const catalogRoutes = [
     method: 'GET',
     path: '/catalog',
     operation: 'catalog.read',
-    summary: 'Read the service types, plans, regions and runtimes',
+    summary: 'Read the catalog',
+    description:
+      'Service types, plans, regions and runtimes, the defaults of a new service, and what this installation is capable of.',
     response: CatalogSchema,
     handler: async ({ deps, db }) => presentCatalog(deps.config, await workersOnline(db)),
   }),

@@ -34,7 +34,7 @@ export const CatalogSchema = Strict(
     runtimes: Type.Array(Type.String()),
     serviceTypes: Type.Array(
       Strict({
-        id: oneOf(SERVICE_KINDS),
+        id: oneOf('ServiceKind', SERVICE_KINDS),
         name: Type.String(),
         plural: Type.String(),
         description: Type.String(),

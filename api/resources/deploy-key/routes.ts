@@ -37,7 +37,9 @@ export const deployKeyRoutes = [
     method: 'GET',
     path: ONE,
     operation: 'deploy-key.read',
-    summary: 'Read the public half of the deploy key, and the pinned keys of SSH servers',
+    summary: 'Read the deploy key',
+    description:
+      'The public half of the key that reads private repositories over SSH, and the pinned keys of SSH servers. The first read makes the key.',
     response: DeployKeyResponse,
     handler: async ({ deps, db, workspace }) => {
       const { id } = workspace.row;
@@ -48,7 +50,8 @@ export const deployKeyRoutes = [
     method: 'DELETE',
     path: `${ONE}/hosts/:hostId`,
     operation: 'deploy-key.forget-host',
-    summary: 'Forget the pinned keys of an SSH server, which are pinned anew when it is used next',
+    summary: 'Forget an SSH server',
+    description: 'Removes the pinned keys of an SSH server. They are pinned anew when it is used next.',
     response: DeletedResponse,
     handler: async ({ trx, params, workspace }) => {
       if (!(await forgetSshHost(trx, workspace.row.id, params.hostId))) throw new AppError('not_found');

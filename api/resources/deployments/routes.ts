@@ -7,6 +7,7 @@ import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
 import { isHosted, presentConfiguration } from '../services/present.js';
 import { presentDeployment } from './present.js';
+import { QUEUE_ERRORS } from './queue-errors.js';
 import {
   CancelResponse,
   CreateDeploymentBody,
@@ -25,7 +26,8 @@ export const deploymentRoutes = [
     method: 'GET',
     path: '/workspaces/:workspaceId/deploys',
     operation: 'deployment.list-workspace',
-    summary: 'List the deployments of all services, newest first; with active, those that wait or run',
+    summary: 'List deployments of a workspace',
+    description: 'The deployments of all services, newest first.',
     query: WorkspaceDeploymentQuery,
     response: WorkspaceDeploymentListResponse,
     handler: async (request) => {
@@ -44,7 +46,9 @@ export const deploymentRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'deployment.list',
-    summary: "List a service's deployments, newest first",
+    summary: 'List deployments',
+    description:
+      'The deployments of a service, newest first. If hosting is disabled, the list is empty and reason says so.',
     query: PageQuery,
     response: DeploymentListResponse,
     handler: async (request) => {
@@ -64,8 +68,12 @@ export const deploymentRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'deployment.create',
-    summary: 'Queue a deployment',
+    summary: 'Deploy a service',
+    description:
+      'Queues a deployment of the newest commit, or of the one that is given, with the configuration and the variables of this moment.',
+    errors: QUEUE_ERRORS,
     body: CreateDeploymentBody,
+    example: { branch: 'main', clearCache: false },
     response: DeploymentResponse,
     engine: true,
     handler: async (request) => {
@@ -91,6 +99,7 @@ export const deploymentRoutes = [
     path: ONE,
     operation: 'deployment.read',
     summary: 'Read a deployment',
+    description: 'Status, steps and error of a deployment. It has ended if finishedAt is not null.',
     response: DeploymentResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -103,7 +112,8 @@ export const deploymentRoutes = [
     method: 'GET',
     path: `${ONE}/snapshot`,
     operation: 'deployment.read-snapshot',
-    summary: 'Read the configuration and the names of the variables that a deployment was queued with',
+    summary: 'Read the snapshot of a deployment',
+    description: 'The configuration and the names of the variables with which the deployment was queued.',
     response: SnapshotResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -117,7 +127,9 @@ export const deploymentRoutes = [
     method: 'POST',
     path: `${ONE}/cancel`,
     operation: 'deployment.cancel',
-    summary: 'Request the cancellation of a deployment; poll the deployment until it ends',
+    summary: 'Cancel a deployment',
+    description: 'Requests the cancellation: read the deployment until it has ended.',
+    errors: ['deployment_terminal'],
     response: CancelResponse,
     handler: async (request) => {
       const { id } = await lockService(request);
@@ -130,7 +142,10 @@ export const deploymentRoutes = [
     method: 'POST',
     path: `${ONE}/rollback`,
     operation: 'deployment.rollback',
-    summary: 'Queue a new deployment of an earlier release',
+    summary: 'Roll back to a deployment',
+    description:
+      'Queues a deployment of the image, the configuration and the variables of an earlier one that went live. confirm is the name of the service.',
+    errors: QUEUE_ERRORS,
     body: ConfirmBody,
     response: DeploymentResponse,
     engine: true,

@@ -5,13 +5,13 @@ import {
   ServiceConfigurationSchema,
 } from '../../../shared/services/configuration.js';
 import { CommitSha } from '../../../shared/services/source.js';
-import { Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const DeploymentSchema = Strict(
   {
     id: Uuid,
-    status: oneOf(DEPLOYMENT_STATUSES),
-    trigger: oneOf(DEPLOYMENT_TRIGGERS),
+    status: oneOf('DeploymentStatus', DEPLOYMENT_STATUSES),
+    trigger: oneOf('DeploymentTrigger', DEPLOYMENT_TRIGGERS),
     actor: Type.String(),
     branch: Type.String(),
     commitSha: Type.String(),
@@ -26,11 +26,10 @@ const DeploymentSchema = Strict(
     finishedAt: Nullable(Timestamp),
     steps: Type.Array(
       Strict({
-        name: oneOf(STEP_NAMES),
+        name: oneOf('DeploymentStep', STEP_NAMES),
         startedAt: Timestamp,
         finishedAt: Nullable(Timestamp),
-        /** The run of the pre-deploy command; absent if the step has none. */
-        runId: Type.Optional(Uuid),
+        runId: Type.Optional(described(Uuid, 'The run of the pre-deploy command; absent if the step has none')),
       }),
     ),
   },
@@ -47,8 +46,7 @@ export const DeploymentListResponse = Strict({
 });
 export const WorkspaceDeploymentQuery = Strict({
   ...PageQuery.properties,
-  /** `true`: only deployments that wait or run. */
-  active: Type.Optional(oneOf(['true', 'false'])),
+  active: Type.Optional(described(oneOf('Flag', ['true', 'false']), 'true: only deployments that wait or run')),
 });
 const WorkspaceDeploymentSchema = Strict(
   { ...DeploymentSchema.properties, serviceId: Uuid, serviceName: Type.String() },
@@ -62,13 +60,14 @@ export const WorkspaceDeploymentListResponse = Strict({
 export const SnapshotResponse = Strict({
   snapshot: Strict({
     configuration: ServiceConfigurationSchema,
-    /** Names only. Null for a deployment from before names were recorded. */
-    variables: Nullable(Type.Array(Type.String())),
+    variables: Nullable(
+      Type.Array(Type.String(), { description: 'Names only; null if the deployment is older than this record' }),
+    ),
   }),
 });
 export const CreateDeploymentBody = Strict({
   branch: PartialServiceConfigurationSchema.properties.branch,
   commitSha: Type.Optional(CommitSha),
-  clearCache: Type.Optional(Type.Boolean()),
+  clearCache: Type.Optional(Type.Boolean({ description: 'Build without the caches of earlier builds' })),
 });
 export const CancelResponse = Strict({ cancelRequested: Type.Literal(true) });

@@ -4,6 +4,7 @@ import type { DetectResponse } from './schema.js';
 
 export function presentDetection(detection: Detection): Static<typeof DetectResponse>['detection'] {
   return {
+    branch: detection.branch,
     commitSha: detection.commitSha,
     framework: detection.framework,
     runtime: detection.runtime,

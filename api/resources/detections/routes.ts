@@ -12,7 +12,10 @@ export const detectionRoutes = [
     method: 'POST',
     path: '/workspaces/:workspaceId/detect',
     operation: 'detection.create',
-    summary: 'Tell what a deployment of a repository would do, without deploying it',
+    summary: 'Inspect a repository',
+    description:
+      'Tells what a deployment of the repository would do, without deploying it. A worker reads the repository, which takes up to 30 seconds.',
+    errors: ['source_invalid', 'capacity_exceeded'],
     keyed: false,
     body: DetectBody,
     response: DetectResponse,

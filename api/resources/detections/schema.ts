@@ -16,10 +16,11 @@ const DetectedApplication = Strict({
 export const DetectResponse = Strict({
   detection: Strict(
     {
+      branch: Type.String(),
       commitSha: Type.String(),
       framework: Nullable(Type.String()),
       runtime: Type.String(),
-      kind: oneOf(['web', 'static']),
+      kind: oneOf('DetectedKind', ['web', 'static']),
       packageManager: Nullable(Type.String()),
       versions: Type.Record(Type.String(), Type.String()),
       installCommand: Type.String(),

@@ -18,7 +18,8 @@ export const domainRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'domain.list',
-    summary: "List a service's domains, newest first",
+    summary: 'List domains',
+    description: "The service's domains, newest first.",
     query: PageQuery,
     response: DomainListResponse,
     handler: async (request) => {
@@ -31,7 +32,9 @@ export const domainRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'domain.create',
-    summary: 'Give a service a domain; the answer names the record that proves who owns it',
+    summary: 'Add a domain',
+    description: 'The answer names the TXT record that proves who owns the name. A name is unique in a workspace.',
+    errors: ['conflict', 'service_archived', 'capacity_exceeded'],
     body: CreateDomainBody,
     status: 201,
     response: DomainResponse,
@@ -46,7 +49,8 @@ export const domainRoutes = [
     method: 'POST',
     path: `${ONE}/verify`,
     operation: 'domain.verify',
-    summary: 'Ask the name servers now whether the record of a domain is there',
+    summary: 'Verify a domain',
+    description: 'Asks the name servers now whether the TXT record is there.',
     response: DomainResponse,
     keyed: false,
     handler: async (request) => {
@@ -65,7 +69,8 @@ export const domainRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'domain.delete',
-    summary: 'Take a domain from a service; it is not served any more and free for others',
+    summary: 'Delete a domain',
+    description: 'The name is not served any more and free for others.',
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockService(request);

@@ -7,7 +7,7 @@ const DomainSchema = Strict(
   {
     id: Uuid,
     hostname: Type.String(),
-    status: oneOf(DOMAIN_STATUSES),
+    status: oneOf('DomainStatus', DOMAIN_STATUSES),
     /** The record that its owner sets at the name servers. */
     verification: Strict({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
     /** What the last check found and what to do; empty if there is nothing to do. */

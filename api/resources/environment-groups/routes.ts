@@ -22,7 +22,8 @@ export const environmentGroupRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'group.list',
-    summary: 'List the environment groups',
+    summary: 'List environment groups',
+    description: 'Newest first. Without limit and cursor the list is complete and has no page.',
     query: PageQuery,
     response: EnvironmentGroupListResponse,
     handler: async (request) => {
@@ -37,7 +38,9 @@ export const environmentGroupRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'group.create',
-    summary: 'Create an environment group, for one environment or for the whole workspace',
+    summary: 'Create an environment group',
+    description: 'For one environment, or for the whole workspace if environmentId is null or absent.',
+    errors: ['capacity_exceeded'],
     body: CreateEnvironmentGroupBody,
     status: 201,
     response: EnvironmentGroupResponse,
@@ -52,6 +55,7 @@ export const environmentGroupRoutes = [
     path: ONE,
     operation: 'group.read',
     summary: 'Read an environment group',
+    description: 'The group with the ids of its services.',
     response: EnvironmentGroupResponse,
     handler: async (request) => ({ environmentGroup: presentGroup(await readGroup(request)) }),
   }),
@@ -59,8 +63,11 @@ export const environmentGroupRoutes = [
     method: 'PATCH',
     path: ONE,
     operation: 'group.update',
-    summary: 'Rename an environment group, or restrict it to another environment that has all its services',
+    summary: 'Update an environment group',
+    description: 'Renames the group, or confines it to an environment that has all its services.',
+    errors: ['conflict'],
     body: UpdateEnvironmentGroupBody,
+    example: { name: 'Shared settings' },
     response: EnvironmentGroupResponse,
     handler: async (request) => {
       const { trx, params, body, authorize } = request;
@@ -73,7 +80,8 @@ export const environmentGroupRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'group.delete',
-    summary: 'Delete an environment group with its variables; its services are unlinked',
+    summary: 'Delete an environment group',
+    description: 'Deletes the group with its variables; its services are unlinked.',
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockGroup(request);
@@ -85,7 +93,9 @@ export const environmentGroupRoutes = [
     method: 'POST',
     path: `${ONE}/services`,
     operation: 'group.link',
-    summary: 'Link a service: the variables of the group reach its next deployment',
+    summary: 'Link a service to a group',
+    description: 'The variables of the group reach the next deployment of the service.',
+    errors: ['conflict'],
     body: LinkServiceBody,
     response: EnvironmentGroupResponse,
     handler: async (request) => {
@@ -99,7 +109,8 @@ export const environmentGroupRoutes = [
     method: 'DELETE',
     path: `${ONE}/services/:serviceId`,
     operation: 'group.unlink',
-    summary: 'Unlink a service from the group',
+    summary: 'Unlink a service from a group',
+    description: 'The next deployment of the service has the variables of the group no more.',
     response: EnvironmentGroupResponse,
     handler: async (request) => {
       const { trx, params, authorize } = request;

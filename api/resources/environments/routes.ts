@@ -19,7 +19,9 @@ export const environmentRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'environment.create',
-    summary: 'Add an environment to a project',
+    summary: 'Create an environment',
+    description: 'Adds an environment to a project. Names are unique in a project.',
+    errors: ['conflict', 'capacity_exceeded'],
     body: CreateEnvironmentBody,
     status: 201,
     response: EnvironmentResponse,
@@ -37,8 +39,12 @@ export const environmentRoutes = [
     method: 'PATCH',
     path: ONE,
     operation: 'environment.update',
-    summary: 'Rename an environment, protect it or remove its protection',
+    summary: 'Update an environment',
+    description:
+      'Renames an environment, protects it or removes its protection. An answer that protects it names the variables and groups that reach across its border.',
+    errors: ['conflict'],
     body: UpdateEnvironmentBody,
+    example: { protected: true },
     response: UpdateEnvironmentResponse,
     handler: async ({ trx, params, body, authorize }) => {
       const changes = { name: body.name, protected: body.protected };
@@ -52,7 +58,9 @@ export const environmentRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'environment.delete',
-    summary: 'Delete an empty environment that is not the last of its project',
+    summary: 'Delete an environment',
+    description: 'Deletes an empty environment that is not the last of its project.',
+    errors: ['conflict'],
     response: DeletedResponse,
     handler: async ({ trx, params, authorize }) => {
       await deleteEnvironment(trx, { ...params, authorize });

@@ -26,7 +26,7 @@ export const UpdateEnvironmentResponse = Strict({
     Type.Array(
       Strict({
         key: Type.String(),
-        from: Strict({ kind: oneOf(['service', 'environment-group']), ...Named }),
+        from: Strict({ kind: oneOf('VariableOwnerKind', ['service', 'environment-group']), ...Named }),
         to: Strict({ serviceId: Uuid, name: Type.String(), key: Type.String() }),
       }),
     ),

@@ -17,7 +17,8 @@ export const hookRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'hook.list',
-    summary: "List a service's hooks, newest first",
+    summary: 'List hooks',
+    description: "The service's hooks, newest first, without their secrets.",
     query: PageQuery,
     response: HookListResponse,
     handler: async (request) => {
@@ -33,7 +34,9 @@ export const hookRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'hook.create',
-    summary: 'Make a hook; its secret is shown once, in this answer',
+    summary: 'Create a hook',
+    description: 'Makes an address at which a git provider reports pushes. Only this answer has the secret.',
+    errors: ['capacity_exceeded'],
     body: CreateHookBody,
     status: 201,
     response: CreatedHookResponse,
@@ -53,6 +56,7 @@ export const hookRoutes = [
     path: ONE,
     operation: 'hook.read',
     summary: 'Read a hook',
+    description: 'The address, the last delivery and what became of it.',
     response: HookResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -63,7 +67,8 @@ export const hookRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'hook.delete',
-    summary: 'Delete a hook; its address is unknown from then on',
+    summary: 'Delete a hook',
+    description: 'Its address is unknown from then on.',
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockService(request);

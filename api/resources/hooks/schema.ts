@@ -5,7 +5,7 @@ import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http
 const FIELDS = {
   id: Uuid,
   url: Type.String(),
-  provider: oneOf(HOOK_PROVIDERS),
+  provider: oneOf('HookProvider', HOOK_PROVIDERS),
   createdAt: Timestamp,
   lastDeliveryAt: Nullable(Timestamp),
   lastOutcome: Type.String(),
@@ -16,6 +16,6 @@ export type HookView = Static<typeof HookSchema>;
 
 export const HookResponse = Strict({ hook: HookSchema });
 export const HookListResponse = Strict({ hooks: Type.Array(HookSchema), page: PageSchema });
-export const CreateHookBody = Strict({ provider: oneOf(HOOK_PROVIDERS) });
+export const CreateHookBody = Strict({ provider: oneOf('HookProvider', HOOK_PROVIDERS) });
 /** The secret is shown this once. */
 export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });

@@ -18,7 +18,8 @@ export const invitationRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'invitation.list',
-    summary: 'List the invitations that can still be accepted, oldest first',
+    summary: 'List invitations',
+    description: 'The invitations that can still be accepted, oldest first.',
     response: InvitationListResponse,
     handler: async ({ db, params }) => ({
       invitations: (await listInvitations(db, params.workspaceId)).map(presentInvitation),
@@ -28,7 +29,9 @@ export const invitationRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'invitation.create',
-    summary: 'Invite a person without an account by e-mail; an earlier invitation of the address ends; needs a session',
+    summary: 'Invite a person',
+    description: 'Invites a person without an account by e-mail. An earlier invitation of the address ends.',
+    errors: ['conflict', 'capacity_exceeded'],
     body: CreateMemberBody,
     status: 201,
     response: InvitationResponse,
@@ -58,7 +61,8 @@ export const invitationRoutes = [
     method: 'DELETE',
     path: `${COLLECTION}/:invitationId`,
     operation: 'invitation.delete',
-    summary: 'Withdraw an invitation; its link is worth nothing from then on',
+    summary: 'Withdraw an invitation',
+    description: 'Its link cannot be used from then on.',
     response: DeletedResponse,
     handler: async ({ trx, params }) => {
       if (!(await endInvitation(trx, params.workspaceId, params.invitationId))) throw new AppError('not_found');

@@ -6,7 +6,7 @@ const InvitationSchema = Strict(
   {
     id: Uuid,
     email: Type.String(),
-    role: oneOf(ROLES),
+    role: oneOf('Role', ROLES),
     /** The e-mail address of the member who invited. */
     invitedBy: Type.String(),
     createdAt: Timestamp,

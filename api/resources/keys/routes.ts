@@ -15,7 +15,8 @@ export const keyRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'key.list',
-    summary: 'List the keys that are not revoked, without their secrets: an admin sees all, a member their own',
+    summary: 'List keys',
+    description: 'The keys that are not revoked, without their secrets. An admin sees all, a member their own.',
     query: PageQuery,
     response: ApiKeyListResponse,
     handler: async (request) => {
@@ -28,7 +29,9 @@ export const keyRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'key.create',
-    summary: 'Create a key with the rights of the caller; needs a session, and only this answer has the secret',
+    summary: 'Create a key',
+    description: 'The key has the rights of the caller. Only this answer has the secret.',
+    errors: ['capacity_exceeded'],
     body: CreateApiKeyBody,
     status: 201,
     response: CreatedApiKeyResponse,
@@ -50,7 +53,8 @@ export const keyRoutes = [
     method: 'DELETE',
     path: `${COLLECTION}/:keyId`,
     operation: 'key.delete',
-    summary: 'Revoke a key for good: an admin any, a member their own',
+    summary: 'Revoke a key',
+    description: 'Revokes a key for good. An admin can revoke all, a member their own.',
     response: DeletedResponse,
     handler: async (request) => {
       const { workspaceId, keyId: id } = request.params;

@@ -6,7 +6,7 @@ const ApiKeySchema = Strict(
   {
     id: Uuid,
     name: Type.String(),
-    scope: oneOf(KEY_SCOPES),
+    scope: oneOf('KeyScope', KEY_SCOPES),
     /** The public part. */
     prefix: Type.String(),
     /** The member whose rights the key has. */
@@ -23,7 +23,7 @@ export type ApiKeyPresentation = Static<typeof ApiKeySchema>;
 export const ApiKeyListResponse = Strict({ keys: Type.Array(ApiKeySchema), page: PageSchema });
 export const CreateApiKeyBody = Strict({
   name: Name,
-  scope: oneOf(KEY_SCOPES),
+  scope: oneOf('KeyScope', KEY_SCOPES),
   expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: MAX_DATE_TIME_LENGTH }))),
 });
 /** `secret` is the whole key. No other answer has it. */

@@ -17,7 +17,9 @@ export const logRoutes = [
     method: 'GET',
     path: '/workspaces/:workspaceId/services/:serviceId/logs',
     operation: 'log.read',
-    summary: "Read a service's logs, in ascending order of id",
+    summary: 'Read logs',
+    description:
+      'Lines in ascending order of id: without after and before the newest ones, with after those that follow. Poll with the cursor of the last answer as after.',
     query: LogQuery,
     isSearch: ({ query: { search, source, deploymentId, runId }, workspace }) =>
       isFiltered({ search, source }) || ((deploymentId ?? runId) === undefined && !showsPreviews(workspace)),

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { LOG_LEVELS, LOG_SOURCES } from '../../../shared/logs/model.js';
-import { oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const lineId = (description: string) => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description });
 
@@ -8,9 +8,9 @@ export const LogQuery = Strict({
   after: Type.Optional(lineId('Lines with a larger id, oldest first')),
   before: Type.Optional(lineId('The newest lines with a smaller id; not together with after')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Lines in the answer' })),
-  deploymentId: Type.Optional(Type.String({ ...Uuid, description: 'Lines of this deployment only' })),
-  runId: Type.Optional(Type.String({ ...Uuid, description: 'Lines of this run only' })),
-  source: Type.Optional(oneOf(LOG_SOURCES)),
+  deploymentId: Type.Optional(described(Uuid, 'Lines of this deployment only')),
+  runId: Type.Optional(described(Uuid, 'Lines of this run only')),
+  source: Type.Optional(described(oneOf('LogSource', LOG_SOURCES), 'Lines of this source only')),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Lines that contain this text, in any case' })),
   hours: Type.Optional(
     Type.Integer({ description: 'How far back; clamped to at least one and at most the hours that the plan retains' }),
@@ -20,12 +20,10 @@ export const LogQuery = Strict({
 const LogLineSchema = Strict(
   {
     id: Type.Integer(),
-    level: oneOf(LOG_LEVELS),
+    level: oneOf('LogLevel', LOG_LEVELS),
     message: Type.String(),
-    runId: Type.Optional(
-      Type.String({ ...Uuid, description: 'The run that has printed the line; absent of other lines' }),
-    ),
-    source: oneOf(LOG_SOURCES),
+    runId: Type.Optional(described(Uuid, 'The run that has printed the line; absent from other lines')),
+    source: oneOf('LogSource', LOG_SOURCES),
     timestamp: Timestamp,
   },
   'LogLine',

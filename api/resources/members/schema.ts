@@ -6,7 +6,7 @@ const MemberSchema = Strict(
   {
     id: Uuid,
     email: Type.String(),
-    role: oneOf(ROLES),
+    role: oneOf('Role', ROLES),
     emailVerified: Type.Boolean(),
     mfaEnabled: Type.Boolean(),
     createdAt: Timestamp,
@@ -20,6 +20,6 @@ export const MemberListResponse = Strict({ members: Type.Array(MemberSchema) });
 
 export const CreateMemberBody = Strict({
   email: Type.String({ format: 'email', maxLength: 254 }),
-  role: oneOf(ROLES),
+  role: oneOf('Role', ROLES),
 });
-export const UpdateMemberBody = Strict({ role: oneOf(ROLES) });
+export const UpdateMemberBody = Strict({ role: oneOf('Role', ROLES) });

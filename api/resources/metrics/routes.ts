@@ -11,7 +11,8 @@ export const metricRoutes = [
     method: 'GET',
     path: '/workspaces/:workspaceId/services/:serviceId/metrics',
     operation: 'metrics.read',
-    summary: "Read a service's figures: processor, memory, replicas, requests, latency and bytes",
+    summary: 'Read metrics',
+    description: 'Processor, memory, replicas, requests, latency and bytes of a service.',
     query: MetricsQuery,
     response: MetricsResponse,
     handler: async (request) => {

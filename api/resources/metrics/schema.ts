@@ -10,14 +10,15 @@ export const MetricsQuery = Strict({
 const Point = Type.Unsafe<[string, number]>({
   type: 'array',
   prefixItems: [Timestamp, Type.Number()],
-  items: false,
+  // Some linters of OpenAPI demand a schema here; maxItems leaves nothing for it.
+  items: {},
   minItems: 2,
   maxItems: 2,
 });
 
 const SeriesSchema = Strict(
   {
-    name: oneOf(SERIES_NAMES),
+    name: oneOf('MetricName', SERIES_NAMES),
     unit: Type.String(),
     points: Type.Array(Point),
   },

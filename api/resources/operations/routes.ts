@@ -15,7 +15,8 @@ export const operationRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'operation.list',
-    summary: "List a service's operations, newest first",
+    summary: 'List operations',
+    description: 'The operations of a service, newest first. They can be read after its deletion.',
     query: PageQuery,
     response: OperationListResponse,
     handler: async (request) => {
@@ -29,6 +30,7 @@ export const operationRoutes = [
     path: `${COLLECTION}/:operationId`,
     operation: 'operation.read',
     summary: 'Read an operation',
+    description: 'It has ended if its status is succeeded or failed.',
     response: OperationResponse,
     handler: async (request) => {
       const { id } = await readService(request, { deleted: true });

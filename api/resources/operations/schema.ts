@@ -5,8 +5,8 @@ import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js
 export const OperationSchema = Strict(
   {
     id: Uuid,
-    kind: oneOf(OPERATION_KINDS),
-    status: oneOf(OPERATION_STATUSES),
+    kind: oneOf('OperationKind', OPERATION_KINDS),
+    status: oneOf('OperationStatus', OPERATION_STATUSES),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },

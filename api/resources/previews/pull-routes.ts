@@ -6,6 +6,7 @@ import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
+import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
 import { lockService, readService } from '../services/find-service.js';
 import { presentPreview } from './present.js';
 import {
@@ -25,7 +26,8 @@ export const pullRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'pull-request.list',
-    summary: "List the pull requests of a service's repository, newest first",
+    summary: 'List pull requests',
+    description: "The pull requests of the service's repository that hooks reported, newest first.",
     query: PageQuery,
     response: PullRequestListResponse,
     handler: async (request) => {
@@ -38,7 +40,9 @@ export const pullRoutes = [
     method: 'POST',
     path: `${ONE}/approve`,
     operation: 'pull-request.approve',
-    summary: 'Approve one commit of a fork and queue its deployment to a preview without variables',
+    summary: 'Approve a pull request',
+    description: 'Approves one commit of a fork and queues its deployment to a preview without variables.',
+    errors: QUEUE_ERRORS,
     body: ApprovePullRequestBody,
     response: ApprovedPullRequestResponse,
     engine: true,
@@ -63,7 +67,9 @@ export const pullRoutes = [
     method: 'POST',
     path: `${ONE}/decline`,
     operation: 'pull-request.decline',
-    summary: 'Decline the newest commit of a fork, and end the preview of an earlier one',
+    summary: 'Decline a pull request',
+    description: 'Declines the newest commit of a fork, and ends the preview of an earlier one.',
+    errors: ['conflict'],
     response: PullRequestResponse,
     handler: async (request) => {
       const { trx, caller, params } = request;

@@ -15,7 +15,7 @@ const PullRequestSchema = Strict(
     /** True if the branch is in another repository: its commits need approval. */
     fork: Type.Boolean(),
     commitSha: Type.String(),
-    status: oneOf(PULL_STATUSES),
+    status: oneOf('PullRequestStatus', PULL_STATUSES),
     /** The e-mail address of the member who approved or declined a commit last; '' if there was no decision yet. */
     decidedBy: Type.String(),
     previewId: Nullable(Uuid),

@@ -6,6 +6,7 @@ import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
+import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
 import { presentOperation } from '../operations/present.js';
 import { lockService, readService } from '../services/find-service.js';
 import { DeleteServiceResponse } from '../services/schema.js';
@@ -21,7 +22,8 @@ export const previewRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'preview.list',
-    summary: "List a service's previews, newest first",
+    summary: 'List previews',
+    description: "The service's previews, newest first.",
     query: PageQuery,
     response: PreviewListResponse,
     handler: async (request) => {
@@ -35,7 +37,9 @@ export const previewRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'preview.create',
-    summary: 'Make a preview of a branch and queue its first deployment',
+    summary: 'Create a preview',
+    description: 'Makes a service that shows another branch, and queues its first deployment.',
+    errors: QUEUE_ERRORS,
     body: CreatePreviewBody,
     status: 201,
     response: PreviewResponse,
@@ -60,6 +64,7 @@ export const previewRoutes = [
     path: ONE,
     operation: 'preview.read',
     summary: 'Read a preview',
+    description: 'Address, status and expiry of the preview.',
     response: PreviewResponse,
     handler: async (request) => {
       const { db, deps, params } = request;
@@ -71,7 +76,9 @@ export const previewRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'preview.delete',
-    summary: 'Delete a preview with all that it owns, or queue its deletion if it has runtime infrastructure',
+    summary: 'Delete a preview',
+    description: 'Deletes the preview at once if it never ran. Otherwise its deletion is queued.',
+    errors: ['conflict'],
     response: DeleteServiceResponse,
     engine: true,
     handler: async (request) => {

@@ -12,7 +12,7 @@ export const PreviewSchema = Strict(
     /** The service that runs the preview: its deployments, its logs and its actions are at this id. */
     serviceId: Uuid,
     url: Type.String(),
-    status: oneOf(SERVICE_STATUSES),
+    status: oneOf('ServiceStatus', SERVICE_STATUSES),
     expiresAt: Timestamp,
     createdAt: Timestamp,
   },

@@ -15,7 +15,9 @@ export const projectRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'project.list',
-    summary: 'List the projects with their environments',
+    summary: 'List projects',
+    description:
+      'Newest first, each with its environments. Without limit and cursor the list is complete and has no page.',
     query: PageQuery,
     response: ProjectListResponse,
     handler: async (request) => {
@@ -28,7 +30,9 @@ export const projectRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'project.create',
-    summary: 'Create a project with its Production environment',
+    summary: 'Create a project',
+    description: 'The project has one environment at first, Production.',
+    errors: ['capacity_exceeded'],
     body: CreateProjectBody,
     status: 201,
     response: ProjectResponse,
@@ -41,7 +45,8 @@ export const projectRoutes = [
     method: 'GET',
     path: ONE,
     operation: 'project.read',
-    summary: 'Read a project with its environments',
+    summary: 'Read a project',
+    description: 'The project with its environments.',
     response: ProjectResponse,
     handler: async ({ db, params }) => ({
       project: presentProject(found(await findProjectView(db, params.workspaceId, params.projectId))),
@@ -51,8 +56,10 @@ export const projectRoutes = [
     method: 'PATCH',
     path: ONE,
     operation: 'project.update',
-    summary: 'Change fields of a project',
+    summary: 'Update a project',
+    description: 'Changes the fields that are given; the others stay.',
     body: UpdateProjectBody,
+    example: { description: 'The shop and its database' },
     response: ProjectResponse,
     handler: async ({ trx, params, body: { name, color, description } }) => {
       await updateProject(trx, { ...params, changes: { name, color, description } });
@@ -63,7 +70,10 @@ export const projectRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'project.delete',
-    summary: 'Delete an empty project with its environments',
+    summary: 'Delete a project',
+    description:
+      'Deletes an empty project with its environments: move or delete its services and environment groups first.',
+    errors: ['conflict'],
     body: ConfirmBody,
     response: DeletedResponse,
     handler: async ({ trx, params, body }) => {

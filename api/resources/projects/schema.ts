@@ -9,7 +9,7 @@ const ProjectSchema = Strict(
     id: Uuid,
     name: Type.String(),
     description: Type.String(),
-    color: oneOf(PROJECT_COLORS),
+    color: oneOf('ProjectColor', PROJECT_COLORS),
     environments: Type.Array(EnvironmentSchema),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -25,11 +25,11 @@ const Description = plainText(2000);
 
 export const CreateProjectBody = Strict({
   name: Name,
-  color: oneOf(PROJECT_COLORS),
+  color: oneOf('ProjectColor', PROJECT_COLORS),
   description: Type.Optional(Description),
 });
 export const UpdateProjectBody = Strict({
   name: Type.Optional(Name),
-  color: Type.Optional(oneOf(PROJECT_COLORS)),
+  color: Type.Optional(oneOf('ProjectColor', PROJECT_COLORS)),
   description: Type.Optional(Description),
 });

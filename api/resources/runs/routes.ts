@@ -5,6 +5,7 @@ import { defineRoute } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
 import { CancelResponse } from '../deployments/schema.js';
 import { lockService, readService } from '../services/find-service.js';
+import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueRun, requestRunCancel } from './commands.js';
 import { presentRun } from './present.js';
 import { RunBody, RunListResponse, RunResponse } from './schema.js';
@@ -18,7 +19,8 @@ export const runRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'run.list',
-    summary: "List a service's runs, newest first",
+    summary: 'List runs',
+    description: 'The runs of a service, newest first: of its schedule, of commands, and of pre-deploy commands.',
     query: PageQuery,
     response: RunListResponse,
     handler: async (request) => {
@@ -31,8 +33,12 @@ export const runRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'run.create',
-    summary: "Queue a run of a command with the live release now; without `command`, of a cron service's own",
+    summary: 'Start a run',
+    description:
+      'Queues a run of a command with the live release now. Only a cron service runs without `command`: its own, with its retries. A command is started once.',
     body: RunBody,
+    example: { command: 'npm run migrate', timeoutSeconds: 600 },
+    errors: [...LIVE_SERVICE_ERRORS, 'billing_required'],
     response: RunResponse,
     engine: true,
     handler: async (request) => {
@@ -47,6 +53,7 @@ export const runRoutes = [
     path: ONE,
     operation: 'run.read',
     summary: 'Read a run',
+    description: 'It has ended if finishedAt is not null.',
     response: RunResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -57,7 +64,9 @@ export const runRoutes = [
     method: 'POST',
     path: `${ONE}/cancel`,
     operation: 'run.cancel',
-    summary: 'Request the cancellation of a run; poll the run until it ends',
+    summary: 'Cancel a run',
+    description: 'Requests the cancellation: read the run until it has ended.',
+    errors: ['conflict'],
     response: CancelResponse,
     handler: async (request) => {
       const { id } = await lockService(request);

@@ -56,17 +56,17 @@ export async function createService(
 
   const id = uuidv7();
   const address = sealAddress(deps.keyring, configuration.repository, id);
-  const service = await insertService(trx, {
+  const row = {
     id,
-    workspaceId,
-    projectId: placement.projectId,
-    environmentId: placement.environmentId,
+    workspace_id: workspaceId,
+    project_id: placement.projectId,
+    environment_id: placement.environmentId,
     name: name.trim(),
     kind,
     configuration: { ...configuration, repository: address.repository },
-    sealedRepository: address.sealed,
-    reservedSlugs: reservedSlugs(deps.config.reservedSlugs),
-  });
+    sealed_repository: address.sealed,
+  };
+  const service = await insertService(trx, row, reservedSlugs(deps.config.reservedSlugs));
   const owner = { serviceId: service.id };
   for (const [index, { key, value }] of input.variables.entries()) {
     const at = `/variables/${index}`;

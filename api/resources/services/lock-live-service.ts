@@ -1,9 +1,17 @@
 import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError, type ErrorCode } from '../../../shared/core/errors.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { lockService } from '../../../shared/services/store.js';
+
+/** The codes that `lockLiveService` throws, beside not_found. */
+export const LIVE_SERVICE_ERRORS: readonly ErrorCode[] = [
+  'conflict',
+  'service_archived',
+  'no_runtime',
+  'hosting_disabled',
+];
 
 /**
  * Locks a service of one of these kinds that has a live release. `have` is what only these kinds have. Throws hosting_disabled, not_found,

@@ -6,6 +6,7 @@ import { assertConfirmed, found } from '../../http/assertions.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
+import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
 import { presentOperation } from '../operations/present.js';
 import { createService } from './create-service.js';
 import { lockService, readService } from './find-service.js';
@@ -28,7 +29,9 @@ export const serviceRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'service.list',
-    summary: 'List the services, archived ones included and previews left out',
+    summary: 'List services',
+    description:
+      'Newest first, archived services included and previews left out. Without limit and cursor the list is complete and has no page.',
     query: PageQuery,
     response: ServiceListResponse,
     handler: async (request) => {
@@ -41,8 +44,18 @@ export const serviceRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'service.create',
-    summary: 'Create a service; with deploy, queue its first deployment too',
+    summary: 'Create a service',
+    description:
+      'Stores the configuration and the variables. With deploy, the first deployment is queued too, or nothing is stored.',
+    errors: [...QUEUE_ERRORS],
     body: CreateServiceBody,
+    example: {
+      name: 'shop',
+      kind: 'web',
+      configuration: { repository: 'https://git.example.com/shop.git', port: 3000 },
+      variables: [{ key: 'LOG_LEVEL', value: 'info' }],
+      deploy: true,
+    },
     status: 201,
     response: ServiceResponse,
     engine: true,
@@ -69,7 +82,8 @@ export const serviceRoutes = [
     method: 'GET',
     path: ONE,
     operation: 'service.read',
-    summary: 'Read a service: its configuration and its runtime state',
+    summary: 'Read a service',
+    description: 'Configuration and runtime state of the service.',
     response: ServiceResponse,
     handler: async (request) => ({ service: presentService(await readService(request), request.deps.config) }),
   }),
@@ -77,8 +91,12 @@ export const serviceRoutes = [
     method: 'PATCH',
     path: ONE,
     operation: 'service.update',
-    summary: 'Change fields of a service; nothing is deployed',
+    summary: 'Update a service',
+    description:
+      'Changes the fields that are given; the others stay, and nothing is deployed. kind cannot change: only its current value is accepted. If the settings of the edge or the number of replicas of a running service change, that is applied at once.',
+    errors: ['conflict', 'billing_required'],
     body: UpdateServiceBody,
+    example: { configuration: { startCommand: 'node server.js', replicas: 2 } },
     response: ServiceResponse,
     direct: patchDirectly,
     engine: true,
@@ -109,7 +127,9 @@ export const serviceRoutes = [
     method: 'POST',
     path: `${ONE}/archive`,
     operation: 'service.archive',
-    summary: 'Archive a service: deployment is prevented, nothing is stopped',
+    summary: 'Archive a service',
+    description: 'Deployments are prevented; nothing is stopped.',
+    errors: ['conflict'],
     response: ServiceResponse,
     handler: async (request) => {
       const { id } = await lockService(request);
@@ -121,7 +141,9 @@ export const serviceRoutes = [
     method: 'POST',
     path: `${ONE}/restore`,
     operation: 'service.restore',
-    summary: 'Restore an archived service; nothing is deployed or resumed',
+    summary: 'Restore an archived service',
+    description: 'Deployments are permitted again; nothing is deployed or resumed.',
+    errors: ['conflict'],
     response: ServiceResponse,
     handler: async (request) => {
       const { id } = await lockService(request);
@@ -133,7 +155,10 @@ export const serviceRoutes = [
     method: 'DELETE',
     path: ONE,
     operation: 'service.delete',
-    summary: 'Delete a service, or queue its deletion if it has runtime infrastructure',
+    summary: 'Delete a service',
+    description:
+      'Deletes the service at once if it never ran. Otherwise its deletion is queued: read the operation until it has ended.',
+    errors: ['conflict'],
     body: ConfirmBody,
     response: DeleteServiceResponse,
     engine: true,

@@ -17,16 +17,16 @@ export const ServiceSchema = Strict(
   {
     id: Uuid,
     name: Type.String(),
-    kind: oneOf(SERVICE_KINDS),
+    kind: oneOf('ServiceKind', SERVICE_KINDS),
     archived: Type.Boolean(),
     configuration: ServiceConfigurationSchema,
     projectId: Nullable(Uuid),
     environmentId: Nullable(Uuid),
     environmentGroupIds: Type.Array(Uuid),
-    status: oneOf(SERVICE_STATUSES),
+    status: oneOf('ServiceStatus', SERVICE_STATUSES),
     displayStatus: Type.String(),
-    lifecycleStatus: oneOf(LIFECYCLE_STATUSES),
-    healthStatus: oneOf(HEALTH_STATUSES),
+    lifecycleStatus: oneOf('LifecycleStatus', LIFECYCLE_STATUSES),
+    healthStatus: oneOf('HealthStatus', HEALTH_STATUSES),
     healthCheckedAt: Nullable(Timestamp),
     runtimeDetail: Type.String(),
     url: Type.String(),
@@ -54,7 +54,7 @@ export const ServiceListResponse = Strict({ services: Type.Array(ServiceSchema),
 
 export const CreateServiceBody = Strict({
   name: Name,
-  kind: oneOf(SERVICE_KINDS),
+  kind: oneOf('ServiceKind', SERVICE_KINDS),
   configuration: Type.Optional(PartialServiceConfigurationSchema),
   projectId: Type.Optional(Nullable(Uuid)),
   environmentId: Type.Optional(Nullable(Uuid)),
@@ -64,7 +64,7 @@ export const CreateServiceBody = Strict({
 
 export const UpdateServiceBody = Strict({
   name: Type.Optional(Name),
-  kind: Type.Optional(oneOf(SERVICE_KINDS)),
+  kind: Type.Optional(oneOf('ServiceKind', SERVICE_KINDS)),
   configuration: Type.Optional(PartialServiceConfigurationSchema),
   projectId: Type.Optional(Nullable(Uuid)),
   environmentId: Type.Optional(Nullable(Uuid)),

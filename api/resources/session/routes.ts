@@ -33,7 +33,9 @@ export const sessionRoutes = [
     path: '/bootstrap',
     access: 'anyone',
     operation: 'session.bootstrap',
-    summary: 'Read the signed-in user, the workspaces and the token that writes need',
+    summary: 'Read the session',
+    description:
+      'The signed-in user, the workspaces and the csrfToken that writes need. Without a session user is null.',
     response: BootstrapResponse,
     handler: ({ deps, ctx }) => bootstrap(deps, ctx),
   }),
@@ -42,7 +44,9 @@ export const sessionRoutes = [
     path: '/session',
     access: 'signing-in',
     operation: 'session.create',
-    summary: 'Sign in: sets the session cookie, and answers as /api/bootstrap does with it',
+    summary: 'Sign in',
+    description: 'Sets the session cookie and answers as bootstrap does.',
+    errors: ['mfa_required'],
     body: SignInBody,
     response: BootstrapResponse,
     handler: async (request) => {
@@ -60,7 +64,9 @@ export const sessionRoutes = [
     path: '/session/link',
     access: 'signing-in',
     operation: 'session.createFromLink',
-    summary: 'Sign in with the token of a one-time link, as npm start prints it; answers as POST /api/session does',
+    summary: 'Sign in with a link',
+    description: 'Signs in with the token of a one-time link, as npm start prints it. The token is used up.',
+    errors: ['mfa_required'],
     body: LinkBody,
     response: BootstrapResponse,
     handler: async (request) => {
@@ -73,7 +79,9 @@ export const sessionRoutes = [
     path: '/session/invitation',
     access: 'signing-in',
     operation: 'session.createFromInvitation',
-    summary: 'Make the account of a person who was invited, and sign in; answers as POST /api/session does',
+    summary: 'Accept an invitation as a new user',
+    description: 'Makes the account of a person who was invited by e-mail, and signs in. The token is used up.',
+    errors: ['conflict', 'capacity_exceeded'],
     body: InvitationBody,
     response: BootstrapResponse,
     handler: async (request) => {
@@ -92,7 +100,8 @@ export const sessionRoutes = [
     path: '/session',
     access: 'session',
     operation: 'session.delete',
-    summary: 'Sign out: the session ends for everyone who has its cookie',
+    summary: 'Sign out',
+    description: 'The session ends wherever its cookie is.',
     response: SignedOutResponse,
     handler: async ({ deps, ctx }) => {
       const token = readCookie(ctx, 'session');

@@ -11,7 +11,8 @@ export const verificationRoutes = [
     path: '/session/verification',
     access: 'session',
     operation: 'verification.request',
-    summary: 'Send a link that verifies the e-mail address',
+    summary: 'Request a verification e-mail',
+    description: 'Sends a link that verifies the e-mail address of the user.',
     response: SentResponse,
     handler: async ({ deps, limits, ctx, caller }) => {
       if (caller.emailVerified) return { sent: false, reason: 'The e-mail address is already verified' };
@@ -34,7 +35,8 @@ export const verificationRoutes = [
     path: '/session/verification/confirm',
     access: 'anyone',
     operation: 'verification.confirm',
-    summary: 'Verify an e-mail address with the token that was mailed to it; no session is needed',
+    summary: 'Verify an e-mail address',
+    description: 'Verifies the address with the token that was mailed to it. No session is needed.',
     body: TokenBody,
     response: VerifiedResponse,
     handler: async ({ deps, body }) => {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
-import type { VariableContent } from '../../../shared/variables/model.js';
+import { AppError, type ErrorCode } from '../../../shared/core/errors.js';
+import { MAX_VARIABLES, VARIABLES_BYTES, type VariableContent } from '../../../shared/variables/model.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
@@ -19,6 +19,8 @@ import { setVariables } from './set-variables.js';
 import { deleteVariable, listVariables } from './store.js';
 import { lockOwner, readOwner, type VariablesPath } from './variable-owner.js';
 
+const OWNER_LIMITS = `at most ${MAX_VARIABLES} variables with ${VARIABLES_BYTES} bytes of keys and values together`;
+
 export const variableRoutes = routesAt(
   '/workspaces/:workspaceId/services/:serviceId/variables',
   'variable',
@@ -33,12 +35,15 @@ export const groupVariableRoutes = routesAt(
 /** The routes of one collection; `whose` completes their summaries. */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
+  // Those of a preview cannot be changed: it has the variables of its service.
+  const previewErrors: readonly ErrorCode[] = operation === 'variable' ? ['conflict'] : [];
   return [
     defineRoute({
       method: 'GET',
       path: collection,
       operation: `${operation}.list`,
-      summary: `List the variables ${whose}, masked`,
+      summary: `List variables ${whose}`,
+      description: 'Newest first. The value is always null. Without limit and cursor the list is complete.',
       query: PageQuery,
       response: VariableListResponse,
       handler: async (request) => {
@@ -50,8 +55,11 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
       method: 'POST',
       path: collection,
       operation: `${operation}.create`,
-      summary: `Create an encrypted variable ${whose}, or a reference to one of another service`,
+      summary: `Create a variable ${whose}`,
+      description: `Stores an encrypted value, or a reference to a variable of another service. Keys are unique; ${OWNER_LIMITS}.`,
+      errors: ['conflict'],
       body: CreateVariableBody,
+      example: { key: 'LOG_LEVEL', value: 'info' },
       status: 201,
       response: VariableResponse,
       handler: async (request) => {
@@ -71,8 +79,11 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
       method: 'PUT',
       path: collection,
       operation: `${operation}.set`,
-      summary: `Create, replace and delete variables ${whose} in one transaction; others stay`,
+      summary: `Set variables ${whose}`,
+      description: `Creates, replaces and deletes variables in one transaction; others stay. Each key is named once; ${OWNER_LIMITS}.`,
+      errors: ['conflict'],
       body: SetVariablesBody,
+      example: { set: [{ key: 'LOG_LEVEL', value: 'info' }], unset: ['OLD_KEY'] },
       response: SetVariablesResponse,
       handler: async (request) => {
         const { deps, trx, params, body, authorize } = request;
@@ -80,11 +91,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
         await setVariables(trx, deps, {
           workspaceId: params.workspaceId,
           owner,
-          set: (body.set ?? []).map((variable, i) => ({
-            key: variable.key,
-            content: contentOf(variable, `/set/${i}`),
-            scope: variable.scope,
-          })),
+          set: (body.set ?? []).map(({ key, scope, ...content }) => ({ key, scope, content: contentOf(content) })),
           unset: body.unset ?? [],
           authorize,
         });
@@ -95,8 +102,11 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
       method: 'PATCH',
       path: one,
       operation: `${operation}.update`,
-      summary: `Replace the content of a variable ${whose}, and its scope if one is given`,
+      summary: `Update a variable ${whose}`,
+      description: `Replaces the value or the reference, and the scope if one is given; ${OWNER_LIMITS}.`,
+      errors: previewErrors,
       body: UpdateVariableBody,
+      example: { value: 'debug' },
       response: VariableResponse,
       handler: async (request) => {
         const { deps, trx, params, body, authorize } = request;
@@ -116,6 +126,8 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
       path: one,
       operation: `${operation}.delete`,
       summary: `Delete a variable ${whose}`,
+      description: 'The next deployment does not have it.',
+      errors: previewErrors,
       response: DeletedResponse,
       handler: async (request) => {
         const { trx, params } = request;
@@ -126,9 +138,8 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
   ];
 }
 
-/** The content that a body gives a variable: exactly one of value and reference. Throws invalid_request. */
-function contentOf({ value, reference }: Static<typeof UpdateVariableBody>, at = ''): VariableContent {
-  if (value !== undefined && reference === undefined) return { value };
-  if (reference !== undefined && value === undefined) return { reference };
-  throw invalidRequest(`${at}/value`, 'is required unless reference is given, and must not be given with it');
+function contentOf({ value, reference }: Static<typeof UpdateVariableBody>): VariableContent {
+  if (value !== undefined) return { value };
+  if (reference !== undefined) return { reference };
+  throw new Error('the schema demands value or reference');
 }

@@ -6,16 +6,16 @@ import {
   VariableReference,
   VariableValue,
 } from '../../../shared/variables/model.js';
-import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 /** Masked metadata: the API never returns the content of a variable. */
 const VariableSchema = Strict(
   {
     id: Uuid,
     key: Type.String(),
-    kind: oneOf(['variable', 'reference']),
+    kind: oneOf('VariableKind', ['variable', 'reference']),
     /** Beyond the specification, so no caller may insist on it. */
-    scope: Type.Optional(oneOf(VARIABLE_SCOPES)),
+    scope: Type.Optional(oneOf('VariableScope', VARIABLE_SCOPES)),
     configured: Type.Boolean(),
     value: Type.Null(),
     createdAt: Timestamp,
@@ -31,14 +31,20 @@ export const VariableListResponse = Strict({ variables: Type.Array(VariableSchem
 const content = {
   value: Type.Optional(VariableValue),
   reference: Type.Optional(VariableReference),
-  /** A new variable has `all` without it; one that exists keeps its own. */
-  scope: Type.Optional(oneOf(VARIABLE_SCOPES)),
+  scope: Type.Optional(
+    described(
+      oneOf('VariableScope', VARIABLE_SCOPES),
+      'The deployments that it reaches. Without it, a new variable has all, and one that exists keeps its own',
+    ),
+  ),
 };
-export const CreateVariableBody = Strict({ key: VariableKey, ...content });
+const required = (name: keyof typeof content) => ({ required: [name], properties: { [name]: {} } });
+const EXACTLY_ONE = { additionalProperties: false, oneOf: [required('value'), required('reference')] };
+export const CreateVariableBody = Type.Object({ key: VariableKey, ...content }, EXACTLY_ONE);
 export const SetVariablesBody = Strict({
   set: Type.Optional(Type.Array(CreateVariableBody, { maxItems: MAX_VARIABLES })),
   /** Keys; those that do not exist are left out. */
   unset: Type.Optional(Type.Array(VariableKey, { maxItems: MAX_VARIABLES })),
 });
 export const SetVariablesResponse = Strict({ variables: Type.Array(VariableSchema) });
-export const UpdateVariableBody = Strict(content);
+export const UpdateVariableBody = Type.Object(content, EXACTLY_ONE);

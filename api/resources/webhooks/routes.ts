@@ -25,7 +25,8 @@ export const webhookRoutes = [
     method: 'GET',
     path: COLLECTION,
     operation: 'webhook.list',
-    summary: "List a workspace's webhooks, newest first",
+    summary: 'List webhooks',
+    description: "The workspace's webhooks, newest first. The query of an address is shown as ***.",
     query: PageQuery,
     response: WebhookListResponse,
     handler: async (request) => {
@@ -37,7 +38,9 @@ export const webhookRoutes = [
     method: 'POST',
     path: COLLECTION,
     operation: 'webhook.create',
-    summary: 'Make a webhook; the secret that signs its deliveries is shown once, in this answer',
+    summary: 'Create a webhook',
+    description: 'Only this answer has the secret that signs the deliveries.',
+    errors: ['capacity_exceeded'],
     body: CreateWebhookBody,
     status: 201,
     response: CreatedWebhookResponse,
@@ -53,7 +56,8 @@ export const webhookRoutes = [
     method: 'DELETE',
     path: `${COLLECTION}/:webhookId`,
     operation: 'webhook.delete',
-    summary: 'Delete a webhook; what waits for it is not sent',
+    summary: 'Delete a webhook',
+    description: 'Deliveries that wait for it are not sent.',
     response: DeletedResponse,
     handler: async ({ trx, params, workspace }) => {
       if (!(await deleteWebhook(trx, workspace.row.id, params.webhookId))) throw new AppError('not_found');

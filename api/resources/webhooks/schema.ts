@@ -3,7 +3,7 @@ import { plainLine } from '../../../shared/core/plain-text.js';
 import { MAX_URL_LENGTH, WEBHOOK_EVENTS } from '../../../shared/webhooks/model.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-const Events = Type.Array(oneOf(WEBHOOK_EVENTS), { minItems: 1, maxItems: WEBHOOK_EVENTS.length });
+const Events = Type.Array(oneOf('WebhookEvent', WEBHOOK_EVENTS), { minItems: 1, maxItems: WEBHOOK_EVENTS.length });
 const FIELDS = {
   id: Uuid,
   url: Type.String(),

@@ -10,7 +10,8 @@ export const workspaceRoutes = [
     method: 'GET',
     path: '/workspaces',
     operation: 'workspace.list',
-    summary: 'List the workspaces of the caller, oldest first; a key has one',
+    summary: 'List workspaces',
+    description: 'The workspaces of the caller, oldest first. A key has one.',
     response: WorkspaceListResponse,
     handler: async ({ db, caller }) => {
       const all = await workspacesOf(db, caller.userId);
@@ -22,7 +23,8 @@ export const workspaceRoutes = [
     method: 'GET',
     path: '/workspaces/:workspaceId',
     operation: 'workspace.read',
-    summary: 'Read the workspace',
+    summary: 'Read a workspace',
+    description: 'Settings, estimated costs and usage of the workspace.',
     response: WorkspaceResponse,
     handler: async ({ db, workspace: { row, role } }) => ({
       workspace: presentWorkspace(row, role, await readUsage(db, row.id)),
@@ -32,8 +34,10 @@ export const workspaceRoutes = [
     method: 'PATCH',
     path: '/workspaces/:workspaceId',
     operation: 'workspace.update',
-    summary: 'Change settings of the workspace',
+    summary: 'Update a workspace',
+    description: 'Changes the settings that are given; the others stay. A key cannot switch allowOverages on.',
     body: UpdateWorkspaceBody,
+    example: { configuration: { budget: 50, overlappingDeploys: 'wait' } },
     response: WorkspaceResponse,
     handler: async ({ trx, caller, workspace: { row, role }, body }) => {
       const mayConsent = caller.kind === 'session';

@@ -11,7 +11,7 @@ export const WorkspaceSchema = Strict(
     id: Uuid,
     name: Type.String(),
     plan: Type.String(),
-    role: oneOf(ROLES),
+    role: oneOf('Role', ROLES),
     /** In `currency`. `budgetUsedPercent` is null if no budget is set; `alerts` are those of this month. */
     billing: Strict({
       currency: Type.String(),
@@ -37,6 +37,6 @@ export type WorkspaceView = Static<typeof WorkspaceSchema>;
 export const WorkspaceResponse = Strict({ workspace: WorkspaceSchema });
 /** Without billing and usage, which one workspace shows. */
 export const WorkspaceListResponse = Strict({
-  workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), plan: Type.String(), role: oneOf(ROLES) })),
+  workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), plan: Type.String(), role: oneOf('Role', ROLES) })),
 });
 export const UpdateWorkspaceBody = Strict({ configuration: PartialWorkspaceConfigurationSchema });

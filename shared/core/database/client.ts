@@ -16,7 +16,7 @@ const INT8_OID = 20;
 /** Default of `idleInTransactionMs`. It releases the locks of a process that hangs. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
-/** 64-bit integers arrive as numbers (ids and counters stay far below 2^53); set for our clients only, not for BullMQ's. */
+/** Parses 64-bit integers as numbers: ids and counters stay far below 2^53. BullMQ's clients do not use it. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === INT8_OID && format !== 'binary') return (value: string) => Number(value);
@@ -136,13 +136,18 @@ export async function rowCountOf(db: Db, sql: string, bindings: Parameters<typeo
   return result.rowCount;
 }
 
+/** Returns the values of the one column that a statement selects. */
+export async function valuesOf<T>(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<T[]> {
+  return (await rowsOf<Record<string, T>>(db, sql, bindings)).flatMap((row) => Object.values(row));
+}
+
 /** Returns the number that a statement selects as `count`; 0 if it returns no row. */
 export async function countOf(db: Db, sql: string, bindings: Parameters<typeof rowsOf>[2] = []): Promise<number> {
   return (await oneRow<{ count: number }>(db, sql, bindings))?.count ?? 0;
 }
 
 /** Returns the row of a statement that always returns one. Throws an error if it returned none. */
-export function returnedRow<T>(row: T | null): T {
-  if (row === null) throw new Error('the statement returned no row');
+export function returnedRow<T>(row: T | null | undefined): T {
+  if (row === null || row === undefined) throw new Error('the statement returned no row');
   return row;
 }

@@ -39,3 +39,14 @@ export async function fetchPage<T extends object>(
   const rows = (await query) as T[];
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }
+
+/** Returns one page of the rows of a table that match, newest first. */
+export function pageOf<T extends object>(
+  db: Knex,
+  table: string,
+  match: Readonly<Record<string, string | null>>,
+  page: PageRequest,
+): Promise<Page<T>> {
+  const rows: Knex.QueryBuilder<T> = db(table).where(match).select('*');
+  return fetchPage<T>(rows, table, page);
+}

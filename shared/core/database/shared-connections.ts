@@ -16,9 +16,9 @@ interface Pool {
 }
 
 /**
- * Lets many short reads use a connection at the same time: each is sent at once, and PostgreSQL answers them in turn. Under
- * load that saves both sides most of their system calls, and the pool its work. Without users the connection returns to
- * the pool. The pool's connections have to be made with `pipeline: true`.
+ * Lets many short reads use one connection at the same time. Each is sent at once, and PostgreSQL answers them in turn. Under load
+ * that saves both sides most of their system calls, and the pool its work. Without users the connection returns to the pool. The
+ * pool's connections have to be made with `pipeline: true`.
  */
 export class SharedConnections {
   readonly #pool: Pool;

@@ -39,7 +39,7 @@ export const EDGE_SETTINGS = {
   EDGE: setting(
     choice(['node', 'caddy'], 'node'),
     ['start', 'edge'],
-    '`caddy` serves visitors through a Caddy that you run, see [operations](operations.md#caddy-as-the-edge).',
+    '`caddy` serves visitors through a Caddy that you run, see [Caddy](../how-to/caddy.md).',
   ),
   EDGE_CONNECTIONS: edge(integer(8192, 1, 1_000_000), 'Connections of all clients that one edge holds at a time.'),
   EDGE_CONNECTIONS_PER_CLIENT: edge(

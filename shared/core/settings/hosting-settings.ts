@@ -106,11 +106,11 @@ export const HOSTING_SETTINGS = {
   ),
   NETWORK: worker(
     choice(['auto', 'namespaces', 'rootless', 'shared'], 'auto'),
-    'For `RUNTIME=process`: `auto` gives each build and each replica a network of its own if the host allows it, and otherwise all use the network of the host, with the reason in the log. With `namespaces`, or `rootless` for a platform that is not root, a worker does not start if the host does not allow it. With `shared` all use the network of the host, see [security](security.md#networks).',
+    'For `RUNTIME=process`: `auto` gives each build and each replica a network of its own if the host allows it, and otherwise all use the network of the host, with the reason in the log. With `namespaces`, or `rootless` for a platform that is not root, a worker does not start if the host does not allow it. With `shared` all use the network of the host, see [security](../security.md#networks).',
   ),
   ISOLATION: worker(
     choice(['auto', 'required'], 'auto'),
-    'For `RUNTIME=process`: with `auto` hosted code is isolated as well as the host allows, and the log says how. With `required` a worker does not start unless hosted code runs in OCI containers, see [security](security.md#what-each-isolation-level-promises).',
+    'For `RUNTIME=process`: with `auto` hosted code is isolated as well as the host allows, and the log says how. With `required` a worker does not start unless hosted code runs in OCI containers, see [security](../security.md#what-each-isolation-level-promises).',
   ),
   OCI_RUNTIME: worker(
     choice(['auto', 'runc', 'crun', 'runsc'], 'auto'),
@@ -122,7 +122,7 @@ export const HOSTING_SETTINGS = {
   ),
   RUNTIME_FIREWALL: worker(
     flag(true),
-    'If `false`, the worker sets no nftables rules, see [security](security.md#hosted-ports).',
+    'If `false`, the worker sets no nftables rules, see [security](../security.md#hosted-ports).',
   ),
   BUILD_ENV: worker(
     list(BUILD_ENVIRONMENT.join(',')),

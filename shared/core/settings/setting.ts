@@ -124,7 +124,7 @@ export function port(fallback: number): Kind<number> {
   return integer(fallback, 1, 65_535);
 }
 
-/** Yes or no: true, on, yes, 1 or false, off, no, 0. */
+/** Accepts true, on, yes and 1, or false, off, no and 0. */
 export function flag(fallback: boolean): Kind<boolean> {
   const parse = (given: string, report: Report) => {
     const value = given.toLowerCase();

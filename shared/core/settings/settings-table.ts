@@ -3,7 +3,7 @@ import { SETTINGS } from './all-settings.js';
 import { PROCESSES, type Setting } from './setting.js';
 
 /**
- * Returns the Markdown table of docs/settings.md, between its markers. `node dist/shared/core/settings/settings-table.js` prints
+ * Returns the Markdown table of docs/reference/settings.md, between its markers. `node dist/shared/core/settings/settings-table.js` prints
  * it.
  */
 export function settingsTable(): string {

@@ -39,11 +39,11 @@ export const STORAGE_SETTINGS = {
   SECRETS_KEY_PREVIOUS: setting(
     secrets(list('', { valid: isKey, problem: 'must be a comma list of keys, each base64 of 32 bytes' })),
     ['start', 'api', 'worker', 'admin'],
-    'Further keys, separated by commas, that open what they sealed while [keys are rotated](operations.md#keys).',
+    'Further keys, separated by commas, that open what they sealed while [keys are rotated](../how-to/rotate-keys.md).',
   ),
   BACKUP_STORE: worker(
     choice(['folder', 's3'], 'folder'),
-    'Where backups of data services are kept: `folder` is `DATA_DIR/backups` of the host that runs the service, `s3` is S3-compatible storage, see [operations](operations.md#backups).',
+    'Where backups of data services are kept: `folder` is `DATA_DIR/backups` of the host that runs the service, `s3` is S3-compatible storage, see [backups](../how-to/back-up-databases.md).',
   ),
   BACKUP_S3_BUCKET: worker(optional(), 'For `BACKUP_STORE=s3`: the bucket, which exists.'),
   BACKUP_S3_ENDPOINT: worker(

@@ -1,12 +1,18 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
+import { RE2JS } from 're2js';
 import { ROUTES } from '../../../api/resources/index.js';
-import { ERROR_REGISTRY } from '../../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../../shared/core/errors.js';
 import { type Json, type TestApi, useTestApi } from '../../support/api.js';
-import { DOCUMENT, OPERATIONS } from '../../support/openapi.js';
+import { assertConforms, DOCUMENT, OPERATIONS } from '../../support/openapi.js';
 
 /** What the rules of OpenAPI 3.1 ask of the parts that our document uses. */
-const REFERENCE = { type: 'object', required: ['$ref'], properties: { $ref: { type: 'string' } }, maxProperties: 1 };
+const REFERENCE = {
+  type: 'object',
+  required: ['$ref'],
+  properties: { $ref: { type: 'string' }, description: { type: 'string' } },
+  additionalProperties: false,
+};
 const RULES = {
   type: 'object',
   required: ['openapi', 'info', 'paths', 'servers', 'components'],
@@ -16,6 +22,7 @@ const RULES = {
     servers: { $ref: '#/$defs/servers' },
     tags: { type: 'array', uniqueItems: true, items: { type: 'object', required: ['name'] } },
     paths: { type: 'object', patternProperties: { '^/': { $ref: '#/$defs/path' } }, additionalProperties: false },
+    webhooks: { type: 'object', additionalProperties: { $ref: '#/$defs/path' } },
     components: {
       type: 'object',
       properties: {
@@ -38,21 +45,22 @@ const RULES = {
         type: 'object',
         required: ['url'],
         additionalProperties: false,
-        properties: { url: { type: 'string' } },
+        properties: { url: { type: 'string' }, description: { type: 'string' } },
       },
     },
     path: {
       type: 'object',
-      properties: { servers: { $ref: '#/$defs/servers' } },
       patternProperties: { '^(get|put|post|delete|patch)$': { $ref: '#/$defs/operation' } },
       additionalProperties: false,
     },
     operation: {
       type: 'object',
-      required: ['operationId', 'responses', 'summary', 'tags', 'security'],
+      required: ['operationId', 'responses', 'summary', 'description', 'tags', 'security'],
       properties: {
         operationId: { type: 'string', pattern: '^[A-Za-z]+$' },
-        summary: { type: 'string', minLength: 1 },
+        summary: { type: 'string', minLength: 1, maxLength: 60 },
+        description: { type: 'string', pattern: '^\\w.*\\.$' },
+        'x-error-codes': { type: 'array', uniqueItems: true, items: { enum: Object.keys(ERROR_REGISTRY) } },
         tags: { type: 'array', items: { type: 'string' }, minItems: 1 },
         security: { type: 'array', items: { type: 'object', additionalProperties: { type: 'array' } } },
         parameters: {
@@ -84,6 +92,7 @@ const RULES = {
         description: { type: 'string' },
         required: { type: 'boolean' },
         schema: { $ref: 'https://json-schema.org/draft/2020-12/schema' },
+        example: {},
       },
       if: { properties: { in: { const: 'path' } } },
       // biome-ignore lint/suspicious/noThenProperty: it is JSON Schema's
@@ -102,13 +111,13 @@ const RULES = {
       additionalProperties: {
         type: 'object',
         required: ['schema'],
-        properties: { schema: { $ref: 'https://json-schema.org/draft/2020-12/schema' } },
+        properties: { schema: { $ref: 'https://json-schema.org/draft/2020-12/schema' }, example: {} },
         additionalProperties: false,
       },
     },
     response: {
       type: 'object',
-      required: ['description', 'content'],
+      required: ['description'],
       properties: {
         description: { type: 'string', minLength: 1 },
         headers: { type: 'object', additionalProperties: REFERENCE },
@@ -177,8 +186,7 @@ describe('The OpenAPI document', () => {
     expect(new Set(OPERATIONS.map(({ operation }) => operation.operationId)).size).to.equal(OPERATIONS.length);
   });
 
-  it('every operation has its path’s parameters, the shared headers and an ErrorResponse for each status of the error table', () => {
-    const statuses = [...new Set(Object.values(ERROR_REGISTRY).map(({ status }) => String(status)))];
+  it('every operation has its path’s parameters, the shared headers and an ErrorResponse for each code it names', () => {
     for (const { method, path, operation } of OPERATIONS) {
       const what = `${method} ${path}`;
       const parameters = operation.parameters.map(
@@ -191,25 +199,84 @@ describe('The OpenAPI document', () => {
       expect(parameters, what).to.include('X-Request-ID');
       const writes = method !== 'GET' && operation.security.some((scheme: Json) => 'session' in scheme);
       expect(parameters.includes('X-CSRFToken'), what).to.equal(writes);
-      for (const status of statuses) {
-        expect(operation.responses[status], what).to.deep.equal({ $ref: `#/components/responses/Error${status}` });
-        const { content } = DOCUMENT.components.responses[`Error${status}`];
-        expect(content['application/json'].schema).to.deep.equal({ $ref: '#/components/schemas/ErrorResponse' });
+      const codes: ErrorCode[] = operation['x-error-codes'];
+      const documented = Object.keys(operation.responses).filter((status) => Number(status) >= 400);
+      expect(documented, what).to.have.members([...new Set(codes.map((code) => String(ERROR_REGISTRY[code].status)))]);
+      for (const code of codes) {
+        const { status, message } = ERROR_REGISTRY[code];
+        const { $ref, description } = operation.responses[status];
+        expect($ref, what).to.equal(`#/components/responses/Error${status}`);
+        expect(description, what).to.contain(`${code}: ${message}`);
       }
       if (method === 'GET') expect(operation, what).to.not.have.property('requestBody');
       else expect(operation.requestBody.content, what).to.have.property('application/json');
     }
+    for (const { content } of Object.values<Json>(DOCUMENT.components.responses)) {
+      expect(content['application/json'].schema).to.deep.equal({ $ref: '#/components/schemas/ErrorResponse' });
+    }
   });
 
-  it('every parameter of a path or a query is described', () => {
-    for (const { method, path, operation } of OPERATIONS) {
-      for (const { $ref, name, description } of operation.parameters) {
-        if ($ref === undefined)
-          expect(description, `${method} ${path} ${name}`)
-            .to.be.a('string')
-            .and.match(/^\w.{5,}/);
+  it('an operation names no error that it cannot have', () => {
+    const codesOf = (id: string) =>
+      OPERATIONS.find(({ operation }) => operation.operationId === id)?.operation['x-error-codes'];
+    const always = ['invalid_request', 'rate_limited', 'internal_error', 'request_timeout'];
+    expect(codesOf('sessionBootstrap')).to.have.members(always);
+    const known = [...always, 'unauthenticated', 'csrf_failed'];
+    expect(codesOf('catalogRead')).to.have.members(known);
+    expect(codesOf('serviceList')).to.have.members([...known, 'not_found', 'invalid_cursor']);
+  });
+
+  it('has an example that its schema accepts for every body, answer, delivery and query parameter', () => {
+    const examples: [string, Json][] = Object.entries<Json>(DOCUMENT.webhooks).map(([event, { post }]) => [
+      event,
+      post.requestBody.content['application/json'],
+    ]);
+    for (const { operation } of OPERATIONS) {
+      const { operationId, requestBody, parameters, responses } = operation;
+      if (requestBody) {
+        const content = requestBody.content['application/json'];
+        const { properties } = DOCUMENT.components.schemas[content.schema.$ref.split('/').at(-1)];
+        if (Object.keys(properties).some((name) => name !== 'requestId')) {
+          expect(content.example, operationId).to.not.deep.equal({});
+        }
+        examples.push([`${operationId} body`, content]);
+      }
+      for (const { content } of Object.values<Json>(responses)) {
+        if (content) examples.push([`${operationId} answer`, content['application/json']]);
+      }
+      for (const parameter of parameters) {
+        if (parameter.in === 'query') examples.push([`${operationId} ${parameter.name}`, parameter]);
       }
     }
+    for (const [what, { schema, example }] of examples) assertConforms(schema, example, what);
+  });
+
+  it('has patterns that RE2 and Python compile', () => {
+    const patterns = new Set<string>();
+    JSON.stringify(DOCUMENT, (name, value) => {
+      if (name === 'pattern' && typeof value === 'string') patterns.add(value);
+      return value;
+    });
+    expect(patterns.size).to.be.greaterThan(10);
+    for (const pattern of patterns) {
+      expect(() => RE2JS.compile(pattern), pattern).to.not.throw();
+      // Python's re has neither classes of properties nor hexadecimal escapes in braces.
+      expect(pattern).to.not.match(/\\[pPux]\{/);
+    }
+  });
+
+  it('names every enum, and describes every tag', () => {
+    const bare: string[] = [];
+    const look = (value: Json, path: string): void => {
+      if (typeof value !== 'object' || value === null) return;
+      if (Array.isArray(value.enum) && !/^\/components\/(schemas\/\w+|headers\/[^/]+\/schema)$/.test(path))
+        bare.push(path);
+      for (const [name, child] of Object.entries<Json>(value)) if (name !== 'example') look(child, `${path}/${name}`);
+    };
+    look(DOCUMENT, '');
+    expect(bare).to.deep.equal([]);
+    const used = new Set(OPERATIONS.flatMap(({ operation }) => operation.tags));
+    expect(DOCUMENT.tags.map(({ name }: Json) => name)).to.have.members([...used]);
   });
 
   it('every request and response body has a name, and operations that refuse keys do not offer them', () => {

@@ -452,7 +452,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     const secret = join(root, 'secret');
     await writeFile(secret, 'web: echo stolen');
     const message = await failure({ files: { Procfile: { link: secret } } });
-    expect(message).to.match(/of no kind that can be built/);
+    expect(message).to.match(/no application was found/);
   });
 
   it('makes images that only the platform can change', async () => {

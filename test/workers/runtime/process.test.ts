@@ -319,7 +319,9 @@ describe('Process runtime, releases that do not answer', () => {
   it('shows the answer to the health check', async () => {
     const spec = await host.app({ configuration: { healthCheckPath: '/broken' } });
     const error = await failure(runtime.release(spec, never));
-    expect(error.message).to.equal('GET /broken answered 500, expected 2xx or 3xx (replica 1, within 8 s)');
+    expect(error.message).to.match(
+      /^GET \/broken answered 500, expected 2xx or 3xx \(replica 1, within 8 s\)\. .*healthCheckPath/,
+    );
     await runtime.stop(spec.deploymentId);
   });
 });

@@ -100,7 +100,9 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
   it('lists the branches if one is missing', async () => {
     await repository.git('branch', '-f', 'develop', first);
     const message = await failure(source.resolve({ url: repository.url, ref: 'nope', signal: never }));
-    expect(message).to.equal(`branch or tag "nope" does not exist in ${repository.url}; it has develop, main`);
+    expect(message).to.equal(
+      `branch or tag "nope" does not exist in ${repository.url}; it has develop, main; set branch to one of them`,
+    );
     const missing = 'a'.repeat(40);
     expect(await failure(source.resolve({ url: repository.url, ref: missing, signal: never }))).to.match(/commit/);
     const nowhere = `file://${join(root, 'nowhere')}`;
@@ -114,7 +116,9 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
       const { sha, defaultBranch } = await source.resolve({ url: older.url, ref: 'main', signal: never });
       expect(defaultBranch).to.equal('master');
       expect(sha).to.equal((await source.resolve({ url: older.url, ref: 'master', signal: never })).sha);
-      expect(await failure(source.resolve({ url: older.url, ref: 'trunk', signal: never }))).to.match(/it has master$/);
+      expect(await failure(source.resolve({ url: older.url, ref: 'trunk', signal: never }))).to.match(
+        /it has master; set branch to one of them$/,
+      );
       expect(await source.resolve({ url: older.url, ref: sha, signal: never })).to.not.have.property('defaultBranch');
     } finally {
       await older.remove();

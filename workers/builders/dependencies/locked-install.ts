@@ -10,7 +10,7 @@ export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** What `npm ci` writes about the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** Scripts of the project that run when it is installed, besides those for which the whole project is needed. */
+/** Scripts of the project that an installation runs, except those that need the files of the whole project. */
 export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;

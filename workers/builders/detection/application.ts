@@ -10,7 +10,7 @@ export interface FoundFramework {
   version: string | null;
 }
 
-/** What the rows of the table look at. */
+/** The facts about an application that the rows of the table read. */
 export interface Application {
   files: ProjectFiles;
   manifest: PackageManifest;

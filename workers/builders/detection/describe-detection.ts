@@ -3,12 +3,12 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import type { BuildPlan } from '../plan/plan-model.js';
 import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
 
-/** What a deployment with this address and folder alone would do. Throws `BuildError`. */
+/** Describes what a deployment would do that has only this address and folder. Throws `BuildError`. */
 export async function describeDetection(input: {
   app: string;
   rootDirectory: string;
   containers: boolean;
-}): Promise<Omit<Detection, 'commitSha'>> {
+}): Promise<Omit<Detection, 'branch' | 'commitSha'>> {
   const { containers, ...place } = input;
   try {
     const wanted = { ...place, kind: 'web', settings: DEFAULT_CONFIGURATION } as const;
@@ -21,7 +21,7 @@ export async function describeDetection(input: {
 }
 
 /** A repository with several applications: which one is meant is not known. */
-const NOTHING: Omit<Detection, 'commitSha' | 'applications'> = {
+const NOTHING: Omit<Detection, 'branch' | 'commitSha' | 'applications'> = {
   framework: null,
   runtime: 'auto',
   kind: 'web',
@@ -33,7 +33,7 @@ const NOTHING: Omit<Detection, 'commitSha' | 'applications'> = {
   publishDirectory: '',
 };
 
-function described(plan: BuildPlan): Omit<Detection, 'commitSha' | 'applications'> {
+function described(plan: BuildPlan): Omit<Detection, 'branch' | 'commitSha' | 'applications'> {
   const { framework, install, build, type, runtime, startCommand, publish, versions } = plan;
   return {
     framework: framework?.name ?? null,

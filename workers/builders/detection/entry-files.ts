@@ -4,7 +4,9 @@ import { plain } from './framework-row.js';
 import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
-/** What `main` may name besides programs: styles, pages, sources in TypeScript, and the configuration of a tool. */
+/**
+ * Files that `main` may name although they are no programs: styles, pages, sources in TypeScript, and the configuration of a tool.
+ */
 const NO_ENTRY =
   /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 

@@ -5,7 +5,7 @@ import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dock
 export interface GuardOptions {
   /** Values of `ARG`s. */
   buildArgs: Readonly<Record<string, string>>;
-  /** What the names of the platform's images in its registry begin with; null if there is no registry. */
+  /** The prefix of the platform's images in its registry; null if there is no registry. */
   ownPrefix: string | null;
 }
 
@@ -53,33 +53,51 @@ export function declaredArguments(text: string): Set<string> {
   return names;
 }
 
-/** The images that a Dockerfile takes from elsewhere: each name once, with the values of `ARG`s, without its own stages. */
-export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): string[] {
-  const values = new Map<string, string>();
+/** An image that a Dockerfile names, with the values of `ARG`s. */
+interface NamedImage {
+  image: string;
+  /** True if it is named as a stage can be: by a plain word of `--from` or of a mount. */
+  isLikeStage: boolean;
+}
+
+/** The images that a Dockerfile takes from elsewhere: each name once, without its own stages. */
+export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): NamedImage[] {
   const stages = new Set(['scratch', '']);
-  const found = new Set<string>();
-  for (const instruction of parseDockerfile(text).instructions) {
-    if (instruction.name === 'ARG') declare(instruction.rest, values, buildArgs);
-    for (const image of imagesOf(instruction).map((name) => expand(name, values))) {
-      if (!stages.has(image.toLowerCase()) && !/^\d+$/.test(image)) found.add(image);
+  const found = new Map<string, NamedImage>();
+  for (const { instruction, named } of walk(parseDockerfile(text).instructions, buildArgs, new Map())) {
+    for (const one of named) {
+      if (!stages.has(one.image.toLowerCase()) && !/^\d+$/.test(one.image)) found.set(one.image, one);
     }
     const [, stage] = instruction.name === 'FROM' ? (/\sAS\s+(\S+)\s*$/i.exec(instruction.rest) ?? []) : [];
     if (stage !== undefined) stages.add(stage.toLowerCase());
   }
-  return [...found];
+  return [...found.values()];
 }
 
 function refuseOwnImages({ instructions, joined }: ParsedDockerfile, { buildArgs, ownPrefix }: GuardOptions): void {
   const values = new Map<string, string>();
-  for (const instruction of instructions) {
-    if (instruction.name === 'ARG') declare(instruction.rest, values, buildArgs);
-    for (const image of imagesOf(instruction).map((name) => expand(name, values))) {
-      if (isOwn(image, ownPrefix)) throw ownImage(image);
-    }
+  for (const { named } of walk(instructions, buildArgs, values)) {
+    for (const { image } of named) if (isOwn(image, ownPrefix)) throw ownImage(image);
   }
   for (const said of [joined, ...values.values()]) {
     const [found] = OWN_ANYWHERE.exec(said) ?? [];
     if (found !== undefined) throw ownImage(found.slice(0, 60));
+  }
+}
+
+/** Yields each instruction with the images that it names. `values` gets those of `ARG`s. */
+function* walk(
+  instructions: readonly Instruction[],
+  buildArgs: GuardOptions['buildArgs'],
+  values: Map<string, string>,
+): Generator<{ instruction: Instruction; named: NamedImage[] }> {
+  for (const instruction of instructions) {
+    if (instruction.name === 'ARG') declare(instruction.rest, values, buildArgs);
+    const named = imagesOf(instruction).map((name) => {
+      const image = expand(name, values);
+      return { image, isLikeStage: instruction.name !== 'FROM' && /^[\w-]+$/.test(image) };
+    });
+    yield { instruction, named };
   }
 }
 

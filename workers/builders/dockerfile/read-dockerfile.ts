@@ -28,8 +28,8 @@ export interface DockerfileBuild {
 
 /** The name in the context of a Dockerfile that is outside of it. */
 const OUTSIDE = '.ranvier.Dockerfile';
-/** Builders know these arguments without a declaration. */
-const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
+/** Builders know these arguments without a declaration, and keep them out of an image's history. */
+export const PREDEFINED_ARGUMENT = /^(http|https|ftp|no|all)_proxy$/i;
 const MAX_IGNORES = 1000;
 const MAX_IGNORE_LENGTH = 1024;
 const MAX_IGNORES_BYTES = 64 * 1024;
@@ -88,10 +88,7 @@ function ignorePatterns(text: string): string[] {
 /** The variables that a Dockerfile declares. */
 function declared(dockerfile: string, variables: Record<string, string>): Record<string, string> {
   const names = declaredArguments(dockerfile);
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => names.has(name) || PREDEFINED.test(name)));
-}
-
-/** Removes variables whose values are paths of this host, which do not exist in the container. */
-export function withoutPaths(variables: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(variables).filter(([, value]) => !value.startsWith('/')));
+  return Object.fromEntries(
+    Object.entries(variables).filter(([name]) => names.has(name) || PREDEFINED_ARGUMENT.test(name)),
+  );
 }

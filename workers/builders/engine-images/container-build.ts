@@ -9,7 +9,7 @@ import type { RepositorySource } from '../../sources/repository-source.js';
 import { type BuildFolder, openCache } from '../build-folder.js';
 import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { explain } from '../detection/explain-detection.js';
-import { withoutPaths } from '../dockerfile/read-dockerfile.js';
+import { openDockerfile } from '../dockerfile/open-dockerfile.js';
 import { accountsOf, type FindAccount } from '../dockerfile/requested-image.js';
 import { checkOut } from '../files/check-out.js';
 import { below, projectOf } from '../files/project-files.js';
@@ -98,19 +98,14 @@ export class ContainerBuild {
     });
   }
 
-  async #fromDockerfile(places: Places): Promise<BuiltImage> {
-    const { configuration } = this.#request;
+  async #fromDockerfile({ app, project }: Places): Promise<BuiltImage> {
     const { images, config } = this.#options;
-    const { app, project } = places;
-    const { dockerContext, dockerfilePath } = configuration;
-    const variables = { ...withoutPaths(config.buildEnvironment), CI: 'true', ...this.#request.environment };
-    const { content, dockerfile, buildArgs, notes } = await readFiles(
-      'readDockerfile',
-      { app, project, dockerContext, dockerfilePath, variables, ownPrefix: images.ownPrefix },
-      { signal: this.#context.signal },
+    const { content, dockerfile, buildArgs } = await openDockerfile(
+      { app, project, ownPrefix: images.ownPrefix },
+      config,
+      this.#request,
+      this.#context,
     );
-    await this.#context.log(`Builds the Dockerfile ${dockerfilePath}`);
-    for (const note of notes) await this.#context.log(note, 'warn');
     const build = await this.#engineBuild({
       accounts: await this.#accounts(),
       labels: images.labels.image,
@@ -124,7 +119,7 @@ export class ContainerBuild {
       { ...build, context: packContext(content) },
       this.#context,
     );
-    return this.#keep(imageId, 'docker', configuration.startCommand.trim());
+    return this.#keep(imageId, 'docker', this.#request.configuration.startCommand.trim());
   }
 
   async #fromPlan(plan: BuildPlan, { app }: Places): Promise<BuiltImage> {

@@ -1,5 +1,6 @@
 import { BuildError } from '../../failures/explained.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
+import { PREDEFINED_ARGUMENT } from '../dockerfile/read-dockerfile.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';
 import { type PackagedName, packageOf, type ToolVersion } from '../toolchains/tool-packages.js';
@@ -28,9 +29,6 @@ const TOOLS = '/opt/ranvier/tools';
 const CACHES = '/opt/ranvier/caches';
 /** The user of generated images. No base image has it. */
 const USER = 10001;
-
-/** Docker knows these arguments without a declaration, and keeps them out of an image's history. */
-const PREDEFINED = /^(http|https|ftp|no|all)_proxy$/i;
 
 /**
  * Writes the Dockerfile of a plan. One stage installs and builds; the final stage contains its result and runs as an
@@ -62,7 +60,7 @@ function buildStage(input: DockerfileInput): string[] {
   const everything = `COPY ["app/", "${APP}/"]`;
   const copied = plan.manifests?.map((name) => contextPath(folders.install, name)) ?? null;
   const install = plan.install.map((command) => run(mounts, `export NODE_ENV=development; ${command}`));
-  const declared = variables.filter((name) => !PREDEFINED.test(name));
+  const declared = variables.filter((name) => !PREDEFINED_ARGUMENT.test(name));
   return [
     `FROM ${baseImage(input.baseImages, plan.runtime)} AS build`,
     `LABEL ${Object.entries(labels)

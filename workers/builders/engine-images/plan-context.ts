@@ -5,7 +5,6 @@ import type { BuildPlan } from '../plan/plan-model.js';
 import { heapOptions } from '../steps/build-commands.js';
 import { registryEnvironment } from '../toolchains/registry-environment.js';
 import type { PackagedName, ToolVersion } from '../toolchains/tool-packages.js';
-import type { ContextContent } from './build-context.js';
 import {
   CERTIFICATES,
   cacheVariables,
@@ -13,9 +12,10 @@ import {
   writeCacheCleaner,
   writeDockerfile,
 } from './dockerfile-writer.js';
+import type { PackedContent } from './pack-folders.js';
 
 export interface PlannedBuild {
-  content: ContextContent;
+  content: PackedContent;
   buildArgs: Record<string, string>;
   /** A Dockerfile that empties the caches of this service's builds; null if there are none. */
   cacheCleaner: string | null;
@@ -73,15 +73,15 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
  */
 async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
   variables: Record<string, string>;
-  certificates: Record<string, Buffer>;
+  certificates: Record<string, { base64: string }>;
 }> {
   const variables: Record<string, string> = {};
-  const certificates: Record<string, Buffer> = {};
+  const certificates: Record<string, { base64: string }> = {};
   for (const [name, value] of Object.entries(buildEnvironment)) {
     if (!value.startsWith('/')) variables[name] = value;
     else if ((await stat(value).catch(() => null))?.isFile()) {
       variables[name] = `${CERTIFICATES}/${name}`;
-      certificates[`certificates/${name}`] = await readFile(value);
+      certificates[`certificates/${name}`] = { base64: await readFile(value, 'base64') };
     }
   }
   return { variables, certificates };

@@ -9,7 +9,7 @@ import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
-import { withoutPaths } from '../dockerfile/read-dockerfile.js';
+import { withoutPaths } from '../dockerfile/open-dockerfile.js';
 import { Commands } from '../steps/build-commands.js';
 import { openRelay } from './buildkit-relay.js';
 

@@ -3,19 +3,19 @@ import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { BuiltImage } from '../../../shared/images/model.js';
 import { imageProblem, parseImage } from '../../../shared/images/reference.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError, ImageUnavailableError } from '../../failures/explained.js';
 import { APP_PATH, isBelow, TOOLS_PATH } from '../../sandbox/sandbox-plan.js';
 import { quote } from '../../sandbox/sandbox-scripts.js';
 import { firstImageUser, ownByImages } from '../../sandbox/service-users.js';
 import { openImageCache } from '../build-folder.js';
 import { namedImages } from '../dockerfile/dockerfile-guard.js';
 import { HERE_CONTEXT, type PlainDockerfile, withoutHereDocuments } from '../dockerfile/here-documents.js';
-import { withoutPaths } from '../dockerfile/read-dockerfile.js';
+import { openDockerfile } from '../dockerfile/open-dockerfile.js';
 import { accountsOf } from '../dockerfile/requested-image.js';
-import { below, textInside } from '../files/project-files.js';
-import { readFiles } from '../reader/read-files.js';
+import { below, textInside, wholeInside } from '../files/project-files.js';
 import { explainBuildah } from './explain-buildah.js';
 import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
+import type { ImageConfig } from './oci-layout.js';
 
 /** Arguments: the folder of inputs, the storage that stays for the next build. */
 const PREPARE = `
@@ -40,6 +40,7 @@ done <"$inputs/bases"
 run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format docker --tag localhost/built \\
   --file "$inputs/Dockerfile" --ignorefile "$inputs/ignore" --iidfile /tmp/image-id "$@"
 cp /tmp/image-id "$storage/image-id"
+run inspect --type image localhost/built >"$storage/image"
 `;
 
 /** Unpacks the image that was built last. */
@@ -55,15 +56,11 @@ const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
 /** Builds the repository's Dockerfile. `project` is the real path of its folder below `app`. Throws `BuildError`. */
 export async function buildDockerfile(task: ImageTask, project: string): Promise<BuiltImage> {
   const { options, request, context, limit, folder } = task;
-  const { dockerContext, dockerfilePath } = request.configuration;
-  const variables = { ...withoutPaths(options.config.buildEnvironment), CI: 'true', ...request.environment };
-  const { content, buildArgs, notes, dockerfile } = await readFiles(
-    'readDockerfile',
-    { app: folder.app, project, dockerContext, dockerfilePath, variables, ownPrefix: null },
-    { signal: limit.signal },
-  );
-  await context.log(`Builds the Dockerfile ${dockerfilePath}`);
-  for (const note of notes) await context.log(note, 'warn');
+  const places = { app: folder.app, project, ownPrefix: null };
+  const { content, buildArgs, dockerfile } = await openDockerfile(places, options.config, request, {
+    ...context,
+    signal: limit.signal,
+  });
   const [place] = content.folders;
   if (place === undefined || !isBelow(place.path, folder.app)) throw new Error('the context is not in the repository');
   const text = content.files[dockerfile] ?? '';
@@ -98,6 +95,8 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
         ...commands,
         what: 'unpacking the image',
       });
+      const image = JSON.parse((await wholeInside(storage, 'image')) ?? '{}') as { Docker?: ImageConfig };
+      return image.Docker?.config?.Healthcheck ?? null;
     };
     return storeImage(task, { digest, runtime: 'docker', unpack });
   });
@@ -143,7 +142,7 @@ async function copyBases(
 ): Promise<void> {
   const accounts = await accountsOf(task.request, task.options.findAccount);
   const lines: string[] = [];
-  for (const [index, image] of namedImages(text, buildArgs).entries()) {
+  for (const [index, { image, isLikeStage }] of namedImages(text, buildArgs).entries()) {
     const reference = parseImage(image);
     if (reference === null)
       throw new BuildError(`the Dockerfile names the image "${image}", which is not a name of one`);
@@ -155,7 +154,12 @@ async function copyBases(
       reference.digest === null ? `${reference.name}:${reference.tag}` : `${reference.name}@${reference.digest}`;
     await task.context.log(`Pulls ${name}`);
     await task.limit.within('pulling the images of the Dockerfile', () =>
-      pull(task, name, join(inputs, `base-${index}`), account),
+      pull(task, name, join(inputs, `base-${index}`), account).catch((error: unknown) => {
+        if (!isLikeStage || !(error instanceof ImageUnavailableError)) throw error;
+        throw new ImageUnavailableError(
+          `the Dockerfile has no stage "${image}" before it is used, and ${error.message}`,
+        );
+      }),
     );
     lines.push(`base-${index}:image ${reference.name}:${reference.tag}`);
   }

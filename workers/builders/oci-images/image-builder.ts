@@ -20,7 +20,7 @@ import { failure, imageSandbox, storageMb } from '../steps/build-commands.js';
 import type { TimeLimit } from '../steps/build-time-limit.js';
 import { CommandOutput } from '../steps/command-output.js';
 import { manifestOf, type UnpackedConfig } from './image-manifest.js';
-import { configOf, digestOf, type ImageConfig } from './oci-layout.js';
+import { configOf, digestOf, type Healthcheck, type ImageConfig } from './oci-layout.js';
 import type { RegistryClient } from './registry-client.js';
 
 /** The file beside an unpacked image with the image's configuration and its size in MB. */
@@ -59,10 +59,12 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   await context.log(`Pulls ${pinned}`);
   const layout = join(folder.path, 'layout');
   const accounts = await accountsOf(request, options.findAccount);
-  await limit.within('pulling the image', () => pull(task, pinned, layout, accounts.get(image.registry)));
+  const account = accounts.get(image.registry);
+  await limit.within('pulling the image', () => pull(task, pinned, layout, account));
   const unpack = async (directory: string) => {
     await rename(layout, join(directory, 'layout'));
     await runImageTools(task, directory, `set -e\n${UNPACK_LAYOUT}`, { what: 'unpacking the image' });
+    return options.registry.healthcheck(pinned, account, limit.signal);
   };
   return limit.within('storing the image', async () => {
     return storeImage(task, { digest: await digestOf(layout), runtime: 'image', unpack });
@@ -88,7 +90,7 @@ export async function pull(
 }
 
 interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env'> {
-  /** What is done, for the message of a failure. */
+  /** Names the step in the message of a failure. */
   what: string;
   /** A better message than the last line of the output; null if there is none. */
   explain?: (cause: string) => string | null;
@@ -125,8 +127,8 @@ export async function runImageTools(
 interface Unpacking {
   digest: string;
   runtime: string;
-  /** Makes `layout` and `bundle` in an empty folder. */
-  unpack: (directory: string) => Promise<void>;
+  /** Makes `layout` and `bundle` in an empty folder. Returns the image's HEALTHCHECK, which the layout may lack. */
+  unpack: (directory: string) => Promise<Healthcheck | null>;
 }
 
 /**
@@ -139,9 +141,10 @@ export async function storeImage(task: ImageTask, { digest, runtime, unpack }: U
   if (known !== null) return describe(task, known, { digest, runtime });
   const directory = join(folder.path, 'unpacked');
   await mkdir(directory, { mode: 0o700 });
-  await unpack(directory);
+  const healthcheck = await unpack(directory);
   const bundle = join(directory, 'bundle');
   const image = await configOf(join(directory, 'layout'));
+  image.config = { ...image.config, Healthcheck: healthcheck };
   await makeVolumes(join(bundle, 'rootfs'), Object.keys(image.config?.Volumes ?? {}));
   const sizeMb = await usedMb(join(bundle, 'rootfs'));
   await writeFile(join(bundle, IMAGE_FILE), JSON.stringify({ ...image, sizeMb }));

@@ -1,6 +1,6 @@
-import type { ImageManifest } from '../../../shared/images/model.js';
+import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/model.js';
 import { BuildError } from '../../failures/explained.js';
-import type { ImageConfig } from './oci-layout.js';
+import type { Healthcheck, ImageConfig } from './oci-layout.js';
 
 /** What umoci writes beside an unpacked image: the user is looked up in the image's own files. */
 export interface UnpackedConfig {
@@ -13,6 +13,10 @@ export interface UnpackedConfig {
 
 /** Architectures as images name them, by the name that Node.js gives the machine. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** Docker's interval and time limit of a check, in milliseconds, and the failures that it allows. */
+const CHECK_MS = 30_000;
+const CHECK_RETRIES = 3;
 
 /**
  * How an unpacked image is started. `startCommand` replaces what the image starts. Throws `BuildError` if the image is for another
@@ -34,6 +38,7 @@ export function manifestOf(
   }
   const { uid, gid, additionalGids = [] } = unpacked.user;
   const { StopSignal: stopSignal = 'SIGTERM' } = config;
+  const healthCheck = healthCheckOf(config.Healthcheck ?? {});
   return {
     type: 'process',
     runtime,
@@ -46,8 +51,18 @@ export function manifestOf(
       user: { uid, gid, groups: additionalGids },
       ports: Object.keys(config.ExposedPorts ?? {}).flatMap(tcpPort),
       ...(['', 'SIGTERM'].includes(stopSignal) ? {} : { stopSignal }),
+      ...(healthCheck === null ? {} : { healthCheck }),
     },
   };
+}
+
+/** Null if the image has no check. What it leaves out is as in Docker. */
+function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): ImageHealthCheck | null {
+  const [how, ...words] = Test ?? [];
+  const args = how === 'CMD-SHELL' ? ['/bin/sh', '-c', words.join(' ')] : words;
+  if (words.length === 0 || (how !== 'CMD' && how !== 'CMD-SHELL')) return null;
+  const time = (nanoseconds = 0) => (nanoseconds > 0 ? Math.max(1000, Math.round(nanoseconds / 1e6)) : CHECK_MS);
+  return { args, intervalMs: time(Interval), timeoutMs: time(Timeout), retries: Math.max(1, Retries || CHECK_RETRIES) };
 }
 
 /** The number of `80/tcp` or `80`; nothing for other protocols. */

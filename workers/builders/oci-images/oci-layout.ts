@@ -36,7 +36,17 @@ export interface ImageConfig {
     StopSignal?: string;
     ExposedPorts?: Record<string, unknown> | null;
     Volumes?: Record<string, unknown> | null;
+    Healthcheck?: Healthcheck | null;
   };
+}
+
+/** HEALTHCHECK as Docker's format has it; the format of OCI has none. Times are in nanoseconds, 0 for the usual time. */
+export interface Healthcheck {
+  /** `["CMD", program, argument…]`, `["CMD-SHELL", command line]` or `["NONE"]`. */
+  Test?: string[] | null;
+  Interval?: number;
+  Timeout?: number;
+  Retries?: number;
 }
 
 /** The configuration of the image of a layout. */

@@ -9,7 +9,7 @@ import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 import { removeTree } from '../../core/folders.js';
 import type { RegistryAccount } from '../../docker/registry.js';
 import { explainPull, PullError } from '../../failures/pull-error.js';
-import { blobsOf } from './oci-layout.js';
+import { blobsOf, type Healthcheck, type ImageConfig } from './oci-layout.js';
 
 /** The time limit of the deployment usually ends a copy before this, in milliseconds. */
 const COPY_MS = 60 * 60_000;
@@ -40,6 +40,23 @@ export class RegistryClient {
       `docker://${name}`,
     ]);
     return createHash('sha256').update(manifest).digest('hex');
+  }
+
+  /**
+   * The HEALTHCHECK of an image for this machine's architecture, which a copy loses if the image has Docker's format; null if it has none.
+   * Throws `PullError`.
+   */
+  async healthcheck(
+    name: string,
+    account: RegistryAccount | undefined,
+    signal: AbortSignal,
+  ): Promise<Healthcheck | null> {
+    const text = await this.#skopeo(name, account, signal, (flags) => [
+      ...['inspect', '--raw', '--config'],
+      ...flags(''),
+      `docker://${name}`,
+    ]);
+    return (JSON.parse(text) as ImageConfig).config?.Healthcheck ?? null;
   }
 
   /**

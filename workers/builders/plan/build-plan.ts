@@ -155,7 +155,7 @@ function unknownProject(files: ProjectFiles, containers: boolean): BuildError {
     return new BuildError(IMAGES_MISSING);
   }
   return new NoApplicationError(
-    `the project is of no kind that can be built: there is no ${[...MARKS, 'Procfile'].join(', ')} or index.html` +
-      `${containers ? ' or Dockerfile' : ''} in its root directory; check rootDirectory, or set startCommand`,
+    `no application was found: there is no ${[...MARKS, 'Procfile'].join(', ')} or index.html` +
+      `${containers ? ' or Dockerfile' : ''} in its root directory; set rootDirectory to the folder of the application, or set startCommand`,
   );
 }

@@ -98,7 +98,7 @@ export const OPERATIONS = {
     app: string;
     rootDirectory: string;
     containers: boolean;
-  }): Promise<Omit<Detection, 'commitSha'>> => {
+  }): Promise<Omit<Detection, 'branch' | 'commitSha'>> => {
     const { describeDetection } = await import('../detection/describe-detection.js');
     return describeDetection(input);
   },

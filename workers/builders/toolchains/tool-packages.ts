@@ -30,47 +30,40 @@ export interface ToolPackage {
   programs: Record<string, string> | null;
 }
 
-/**
- * Packages for each platform contain the official binaries of Node, bun and pnpm 12 as they are. The packages `node`, `bun`
- * and `pnpm` 12 would only fetch these by an install script; no install script runs here.
- */
-export function packageOf({ name, version }: ToolVersion<PackagedName>, machine: Machine): ToolPackage {
-  switch (name) {
-    case 'mise':
-      return { name: misePackage(machine), programs: { mise: 'bin/mise' } };
-    case 'deno':
-      return { name: denoPackage(machine), programs: { deno: 'deno' } };
-    case 'node':
-      return { name: nodePackage(machine), programs: { node: 'bin/node' } };
-    case 'postgres':
-      return { name: postgresPackage(machine), programs: POSTGRES_PROGRAMS };
-    case 'bun':
-      return { name: bunPackage(machine), programs: { bun: 'bin/bun', bunx: 'bin/bun' } };
-    case 'pnpm': {
-      const binary = semver.major(version) >= 12;
-      if (!binary) return { name: 'pnpm', programs: null };
-      return { name: `@pnpm/exe.${machine.platform}-${machine.arch}`, programs: { pnpm: 'pnpm', pn: 'pnpm' } };
-    }
-    case 'yarn':
-      return { name: semver.major(version) >= 2 ? MODERN_YARN : 'yarn', programs: null };
-    case 'npm':
-      return { name: 'npm', programs: null };
-  }
-}
-
 const MODERN_YARN = '@yarnpkg/cli-dist';
+
+/**
+ * The package of each tool, and its programs. Packages for each platform contain the official binaries of Node, bun and pnpm 12 as they
+ * are. The packages `node`, `bun` and `pnpm` 12 would only fetch these by an install script; no install script runs here.
+ */
+const PACKAGES: Readonly<
+  Record<PackagedName, { of: (machine: Machine) => string; programs: ToolPackage['programs'] }>
+> = {
+  node: { of: nodePackage, programs: { node: 'bin/node' } },
+  postgres: { of: postgresPackage, programs: { postgres: 'native/bin/postgres', initdb: 'native/bin/initdb' } },
+  mise: { of: misePackage, programs: { mise: 'bin/mise' } },
+  deno: { of: denoPackage, programs: { deno: 'deno' } },
+  bun: { of: bunPackage, programs: { bun: 'bin/bun', bunx: 'bin/bun' } },
+  npm: { of: () => 'npm', programs: null },
+  pnpm: { of: () => 'pnpm', programs: null },
+  yarn: { of: () => 'yarn', programs: null },
+};
+
+/** The package that contains a tool in a version. */
+export function packageOf({ name, version }: ToolVersion<PackagedName>, machine: Machine): ToolPackage {
+  const major = semver.major(version);
+  if (name === 'yarn' && major >= 2) return { name: MODERN_YARN, programs: null };
+  if (name === 'pnpm' && major >= 12) {
+    return { name: `@pnpm/exe.${machine.platform}-${machine.arch}`, programs: { pnpm: 'pnpm', pn: 'pnpm' } };
+  }
+  const { of, programs } = PACKAGES[name];
+  return { name: of(machine), programs };
+}
 
 /** The packages whose versions are the versions of a tool. */
 export function listedIn(name: PackagedName, machine: Machine): string[] {
-  if (name === 'node') return [nodePackage(machine)];
-  if (name === 'postgres') return [postgresPackage(machine)];
-  if (name === 'bun') return [bunPackage(machine)];
-  if (name === 'deno') return [denoPackage(machine)];
-  if (name === 'mise') return [misePackage(machine)];
-  return name === 'yarn' ? ['yarn', MODERN_YARN] : [name];
+  return [PACKAGES[name].of(machine), ...(name === 'yarn' ? [MODERN_YARN] : [])];
 }
-
-const POSTGRES_PROGRAMS = { postgres: 'native/bin/postgres', initdb: 'native/bin/initdb' };
 
 function nodePackage({ platform, arch }: Machine): string {
   return `${platform === 'darwin' && arch === 'arm64' ? 'node-bin' : 'node'}-${platform}-${arch}`;

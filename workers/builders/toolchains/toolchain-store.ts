@@ -135,7 +135,7 @@ export class ToolchainStore {
       throw new BuildError(
         `${asks}, and ${has}. No other version could be installed: ${error.message}. Install it on the host` +
           `${packages === '' ? '' : ` (Debian: apt-get install ${packages})`}, or let the worker reach the servers that mise downloads from, by a proxy or a ` +
-          `mirror in its settings (docs/settings.md, BUILD_ENV)${change}.`,
+          `mirror in its settings (docs/reference/settings.md, BUILD_ENV)${change}.`,
       );
     }
   }

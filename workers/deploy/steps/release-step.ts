@@ -90,10 +90,10 @@ async function startOldServer(
     await deps.runtime.stop(deploymentId);
     const old = await loadReleaseSpec(deps.db, deps.keyring, live);
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
-    await channel.write('system', 'The server of the release before runs again', 'warn');
+    await channel.write('system', 'The server of the previous release runs again', 'warn');
   } catch (error) {
     // The sweep of releases without a server tries it again.
-    await channel.write('system', `The server of the release before does not start: ${errorMessage(error)}`, 'error');
+    await channel.write('system', `The server of the previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }
 

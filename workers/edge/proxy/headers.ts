@@ -10,13 +10,13 @@ export const HOP_BY_HOP = new Set(
  * Headers by which a proxy tells an application who asks, how and for what. Only the edge sets them. Those of clients are dropped: frameworks
  * take an address, a scheme or a path from them.
  */
-const OF_PROXIES = new Set(
+const PROXY_HEADERS = new Set(
   `forwarded x-real-ip x-client-ip x-cluster-client-ip client-ip x-host x-scheme x-url-scheme x-script-name x-rewrite-url
   front-end-https x-envoy-external-address proxy x-request-id`.split(/\s+/),
 );
 
-function isOfProxies(name: string): boolean {
-  return OF_PROXIES.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
+function isProxyHeader(name: string): boolean {
+  return PROXY_HEADERS.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
 }
 /**
  * End-to-end headers cannot be removed by naming them in `Connection` (RFC 9110, 7.6.1 forbids to name them). A proxy in
@@ -110,7 +110,7 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
     const lower = name.toLowerCase();
     // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length.
     const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
-    if (HOP_BY_HOP.has(canonical) || isOfProxies(canonical) || named.has(lower)) continue;
+    if (HOP_BY_HOP.has(canonical) || isProxyHeader(canonical) || named.has(lower)) continue;
     if (canonical === 'content-length' && canonical !== lower) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }

@@ -3,11 +3,12 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { withAdvice } from '../../failures/failure-advice.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
-import { exitMessage, LISTENS_NOWHERE, startAdvice } from '../failure-text.js';
+import { ANSWERS_BADLY, exitMessage, LISTENS_ELSEWHERE, LISTENS_NOWHERE, startAdvice } from '../failure-text.js';
 import { checkHealth } from '../health-check.js';
 import { maskerOf } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { portsOf } from './choose-port.js';
+import { checkImage } from './image-check.js';
 import { ReplicaFiles } from './replica-files.js';
 import { type ProcessRuntimeDeps, processOf, sandboxIdOf } from './replica-sandbox.js';
 
@@ -54,8 +55,11 @@ export async function explainProcessSilence(
   const target = { address: late.address, port: late.port, path, host: `${spec.slug}.${config.edgeDomain}` };
   const port = (await sandbox.allNetworks?.portBehind(late.address, late.port)) ?? late.port;
   const health = await checkHealth(target);
+  const trouble = health.healthy ? await checkImage(sandbox, late, spec) : '';
+  if (trouble !== '') return `${trouble} (replica ${late.position}, ${within})`;
   if (health.healthy) return `replica ${late.position} answered on port ${port} only after ${seconds}`;
-  if (health.kind === 'bad-answer') return `${health.answer} (replica ${late.position}, ${within})`;
+  if (health.kind === 'bad-answer')
+    return withAdvice(`${health.answer} (replica ${late.position}, ${within})`, ANSWERS_BADLY);
   const ports = sandbox.allNetworks?.owns(late.address)
     ? portsOf((await socketsOfNamespace(late.pid)) ?? [])
     : ((await sandbox.listeningPorts(sandboxIdOf(late), processOf(late))) ?? []);
@@ -66,5 +70,5 @@ export async function explainProcessSilence(
     const advice = startAdvice('', output, planOf(spec.configuration.plan).memoryMb);
     return withAdvice(`${silence}; the process listens on no port`, advice ?? LISTENS_NOWHERE);
   }
-  return `${silence}; the process listens on port ${ports.join(', ')} instead`;
+  return withAdvice(`${silence}; the process listens on port ${ports.join(', ')} instead`, LISTENS_ELSEWHERE);
 }

@@ -5,6 +5,7 @@ import { recordPort } from '../../replicas/start-store.js';
 import { HealthWatch } from '../health-watch.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import type { PortDeps } from './claim-port.js';
+import { ImageCheck } from './image-check.js';
 import { PortFinder } from './port-finder.js';
 import { sandboxIdOf } from './replica-sandbox.js';
 
@@ -30,7 +31,7 @@ export class ReplicaHealth {
 
   constructor(deps: PortDeps) {
     this.#deps = deps;
-    this.#watch = new HealthWatch(deps, { probe: deps.data?.health });
+    this.#watch = new HealthWatch(deps, { probe: deps.data?.health, imageProbe: new ImageCheck(deps.sandbox) });
     this.#ports = new PortFinder(deps.sandbox);
   }
 

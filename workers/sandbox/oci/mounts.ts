@@ -84,7 +84,7 @@ export function hostMounts(host: Host & { oci: OciHost }, plan: Plan): Mount[] {
   ];
 }
 
-/** True if nothing that commands must not see is in a folder that the programs for images see. */
+/** True if no path that must stay hidden is in a folder that the programs for images can see. */
 export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
   return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
 }

@@ -3,6 +3,7 @@ import { ApiError, unreachable } from './client.js';
 
 /** The schema of one field of a configuration in the API's document. */
 export interface FieldSchema {
+  $ref?: string;
   type?: string;
   enum?: readonly string[];
   minimum?: number;
@@ -15,7 +16,7 @@ export interface FieldSchema {
 export type FieldSchemas = Readonly<Record<string, FieldSchema>>;
 
 interface ApiDocument {
-  components: { schemas: Record<string, { properties: FieldSchemas }> };
+  components: { schemas: Record<string, FieldSchema & { properties?: FieldSchemas }> };
 }
 
 /** The fields of a schema as the API's document describes them. Read once: it changes with the version only. */
@@ -30,7 +31,10 @@ export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfigu
       });
       if (!response.ok) throw new ApiError(response.status, {});
       const { components } = (await response.json()) as ApiDocument;
-      return components.schemas[name]?.properties ?? {};
+      const fields = Object.entries(components.schemas[name]?.properties ?? {});
+      return Object.fromEntries(
+        fields.map(([field, schema]) => [field, components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema]),
+      );
     },
   });
 }

@@ -73,7 +73,7 @@ function refresh(...paths: string[]): Promise<unknown> {
   });
 }
 
-/** A write, and what is read anew after it. */
+/** A mutation, and the queries that are refetched after it. */
 export function useWrite<Input = void, T = unknown>(
   write: (input: Input) => Promise<T>,
   { onDone }: { onDone?: (answer: T, input: Input) => unknown } = {},

@@ -14,12 +14,17 @@ export type Canvas = Schemas['Canvas'];
 export type Detection = Schemas['Detection'];
 export type Role = Workspace['role'];
 
+/** The paths of the document without the version: `addressOf` adds it. */
+type Paths = {
+  [P in keyof paths as P extends `/v1${infer Unversioned}` ? Unversioned : P]: paths[P];
+};
+
 /** Paths that have an operation of a method. */
 export type PathsWith<Method extends string> = {
-  [P in keyof paths]: paths[P] extends Record<Method, unknown> ? P : never;
-}[keyof paths];
+  [P in keyof Paths]: Paths[P] extends Record<Method, unknown> ? P : never;
+}[keyof Paths];
 
-export type OperationOf<P extends keyof paths, Method> = Method extends keyof paths[P] ? paths[P][Method] : never;
+export type OperationOf<P extends keyof Paths, Method> = Method extends keyof Paths[P] ? Paths[P][Method] : never;
 
 /** What an operation answers when it succeeds. */
 export type Answer<O> = O extends { responses: infer R }

@@ -41,8 +41,8 @@ export function Home() {
   return (
     <main className={c.page}>
       <OwnInvitations />
-      <Empty title="You have no workspace yet">
-        An operator adds you with <code>npm run admin -- member add</code>, or an admin of a workspace invites you.
+      <Empty title="You are not a member of a workspace yet">
+        Ask an admin of a workspace to invite you, or the operator to run <code>npm run admin -- member add</code>.
       </Empty>
     </main>
   );
@@ -68,7 +68,7 @@ export function RouteFailed({ error, reset }: ErrorComponentProps) {
   return (
     <div className={c.page}>
       <ErrorNotice
-        title="This page failed"
+        title="This page could not be shown"
         error={error instanceof Error ? error : new Error(String(error))}
         retry={reset}
       />

@@ -81,7 +81,7 @@ export function WorkspaceShell() {
   return (
     <>
       <a href="#main" className={c.skip}>
-        Go to the content
+        Skip to content
       </a>
       <header className={c.header}>
         <Link to="/w/$workspaceId" params={params} className={c.brand}>
@@ -104,7 +104,7 @@ export function WorkspaceShell() {
         </Tabs>
         <span className={c.space} />
         <LinkButton look={leads ? 'primary' : 'plain'} small to="/w/$workspaceId/new" params={params}>
-          Deploy a repository
+          New service
         </LinkButton>
         <UserMenu />
       </header>
@@ -124,12 +124,12 @@ function SilenceBanner() {
   return (
     <div className={c.banner} role="status">
       <Glyph tone="warn" />
-      The API does not answer. This is what it said at {time}; the console goes on asking.
+      The API does not respond. You see the data of {time}; the console keeps trying.
     </div>
   );
 }
 
-const THEMES: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' };
+const THEMES: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' };
 
 function UserMenu() {
   const { user, workspaces, signOut } = useSession();
@@ -167,9 +167,9 @@ function UserMenu() {
       </MenuGroup>
       <MenuSeparator />
       <MenuItem onClick={() => void navigate({ to: '/w/$workspaceId/account', params: { workspaceId } })}>
-        Your account
+        Account
       </MenuItem>
-      <MenuItem onClick={() => window.open('/api/docs', '_blank', 'noreferrer')}>The API’s description</MenuItem>
+      <MenuItem onClick={() => window.open('/api/docs', '_blank', 'noreferrer')}>API reference</MenuItem>
       <MenuItem onClick={() => void signOut()}>Sign out</MenuItem>
     </Menu>
   );

@@ -7,7 +7,7 @@ async function copy(text: string): Promise<void> {
     await navigator.clipboard.writeText(text);
     toast('Copied');
   } catch {
-    toast('This browser does not let the page copy: select the text and copy it');
+    toast('The browser blocked copying: select the text and copy it');
   }
 }
 

@@ -79,7 +79,7 @@ export function ConfirmDialog({
         )}
         {error ? <ErrorNotice error={error} /> : null}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" type="submit" disabled={!ready} pending={isPending}>
             {action}
           </Button>

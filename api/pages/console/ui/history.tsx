@@ -61,5 +61,5 @@ export function ShowOlder({
 }) {
   if (!hasMore) return null;
   if (limit >= MAX_LIMIT) return <p className={s.dim}>These are the newest {MAX_LIMIT}.</p>;
-  return <Button onClick={() => onLimit(moreThan(limit))}>Show older ones</Button>;
+  return <Button onClick={() => onLimit(moreThan(limit))}>Show older</Button>;
 }

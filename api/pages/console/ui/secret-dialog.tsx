@@ -20,7 +20,7 @@ export function SecretDialog({
 }) {
   return (
     <Dialog title={title} open={secrets !== null} onClose={onClose}>
-      <p>Copy it now: it is shown this once.</p>
+      <p>Copy it now: it is shown only once.</p>
       {children}
       {secrets?.map(({ label, value }) => (
         <div key={label} className={o.secret}>
@@ -30,7 +30,7 @@ export function SecretDialog({
       ))}
       <DialogFoot>
         <Button look="primary" onClick={onClose}>
-          I have it
+          Done
         </Button>
       </DialogFoot>
     </Dialog>

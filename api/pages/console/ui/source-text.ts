@@ -20,11 +20,16 @@ export function repositoryName({ repository }: Pick<ServiceConfiguration, 'repos
   return path.split('/').filter(Boolean).slice(-2).join('/') || repository;
 }
 
+/** True for the kinds that have no repository and no commits. */
+export function isDatabase(kind: Service['kind']): boolean {
+  return kind === 'postgres' || kind === 'redis';
+}
+
 export const KIND_TEXT: Readonly<Record<Service['kind'], string>> = {
   web: 'Web service',
-  static: 'Site',
+  static: 'Static site',
   private: 'Private service',
-  worker: 'Worker',
+  worker: 'Background worker',
   cron: 'Cron job',
   postgres: 'PostgreSQL',
   redis: 'Redis',

@@ -95,7 +95,7 @@ export function Loaded<T>({
   }
   if (error) {
     if (error.status === 404) {
-      return <Empty title="There is nothing here">It was deleted, or it belongs to another workspace.</Empty>;
+      return <Empty title="Not found">It was deleted, or it belongs to another workspace.</Empty>;
     }
     return <ErrorNotice error={error} retry={refetch} />;
   }

@@ -43,13 +43,13 @@ export function serviceStatus(service: Service): { tone: Tone; text: string } {
   if (service.archived) return { tone: 'plain', text: 'Archived' };
   switch (service.status) {
     case 'deploying':
-      return { tone: 'busy', text: service.liveDeploymentId ? 'Deploying, live meanwhile' : 'Deploying' };
+      return { tone: 'busy', text: service.liveDeploymentId ? 'Deploying (previous release live)' : 'Deploying' };
     case 'failed':
-      return { tone: 'bad', text: service.liveDeploymentId ? 'Failed, the last release serves' : 'Failed' };
+      return { tone: 'bad', text: service.liveDeploymentId ? 'Deploy failed (previous release live)' : 'Failed' };
     case 'live':
       if (service.healthStatus === 'unhealthy') return { tone: 'bad', text: 'Unhealthy' };
       if (service.healthStatus === 'starting') return { tone: 'busy', text: 'Starting' };
-      return { tone: 'good', text: service.kind === 'cron' ? 'On schedule' : 'Live' };
+      return { tone: 'good', text: service.kind === 'cron' ? 'Scheduled' : 'Live' };
     default:
       return PLAIN_STATUS[service.status];
   }
@@ -59,7 +59,7 @@ const DEPLOYMENT: Record<Deployment['status'], { tone: Tone; text: string }> = {
   queued: { tone: 'busy', text: 'Queued' },
   building: { tone: 'busy', text: 'Building' },
   releasing: { tone: 'busy', text: 'Releasing' },
-  live: { tone: 'good', text: 'Went live' },
+  live: { tone: 'good', text: 'Succeeded' },
   failed: { tone: 'bad', text: 'Failed' },
   cancelled: { tone: 'plain', text: 'Cancelled' },
 };
@@ -68,7 +68,7 @@ export function deploymentStatus(
   deployment: Deployment,
   liveDeploymentId: string | null,
 ): { tone: Tone; text: string } {
-  if (deployment.id === liveDeploymentId) return { tone: 'good', text: 'Live now' };
+  if (deployment.id === liveDeploymentId) return { tone: 'good', text: 'Live' };
   if (isUnfinished(deployment) && deployment.cancelRequested) return { tone: 'warn', text: 'Cancelling' };
   if (deployment.status === 'queued' && deployment.blockedReason) return { tone: 'warn', text: 'Waiting' };
   return DEPLOYMENT[deployment.status];
@@ -85,7 +85,7 @@ export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string 
   live: { tone: 'good', text: 'Live' },
   failed: { tone: 'bad', text: 'Failed' },
   suspended: { tone: 'plain', text: 'Suspended' },
-  deleting: { tone: 'warn', text: 'Being deleted' },
+  deleting: { tone: 'warn', text: 'Deleting' },
 };
 
 export const RUN_STATUS: Record<Run['status'], { tone: Tone; text: string }> = {

@@ -11,7 +11,7 @@ export function UnsavedGuard({ dirty }: { dirty: boolean }) {
   });
   return (
     <Dialog title="Leave without saving?" open={status === 'blocked'} onClose={() => reset?.()}>
-      <p>What you changed on this page is not saved.</p>
+      <p>Your changes on this page are not saved.</p>
       <DialogFoot>
         <Button look="danger" onClick={() => proceed?.()}>
           Leave

@@ -8,19 +8,12 @@ import { useTestDatabase } from '../../../support/postgres.js';
 describe('The slug of a new service', () => {
   const database = useTestDatabase();
 
+  const place = { project_id: null, environment_id: null };
+  const plain = { kind: 'web' as const, configuration: DEFAULT_CONFIGURATION, sealed_repository: null };
+
   async function slugFor(workspaceId: string, name: string, reserved: string[] = []): Promise<string> {
     const row = await database.db.transaction((trx) =>
-      insertService(trx, {
-        id: uuidv7(),
-        workspaceId,
-        projectId: null,
-        environmentId: null,
-        name,
-        kind: 'web',
-        configuration: DEFAULT_CONFIGURATION,
-        sealedRepository: null,
-        reservedSlugs: new Set(reserved),
-      }),
+      insertService(trx, { id: uuidv7(), workspace_id: workspaceId, ...place, name, ...plain }, new Set(reserved)),
     );
     return row.slug;
   }

@@ -55,18 +55,15 @@ describe('The user of a service', () => {
     for (let round = 0; round < 5; round++) {
       const input = {
         id: uuidv7(),
-        workspaceId,
-        projectId: null,
-        environmentId: null,
+        workspace_id: workspaceId,
+        project_id: null,
+        environment_id: null,
         name: 'Same',
         kind: 'web' as const,
+        configuration: DEFAULT_CONFIGURATION,
+        sealed_repository: null,
       };
-      const row = await database.db.transaction((trx) =>
-        insertService(trx, {
-          ...input,
-          ...{ configuration: DEFAULT_CONFIGURATION, sealedRepository: null, reservedSlugs: new Set<string>() },
-        }),
-      );
+      const row = await database.db.transaction((trx) => insertService(trx, input, new Set()));
       made.push(row.user_number);
     }
     expect(made.map((number) => number - (made[0] ?? 0))).to.deep.equal([0, 1, 2, 3, 4]);

@@ -38,8 +38,8 @@ describe('The command line', () => {
   it('says of a name that is taken what can be done with the service that has it', () => {
     const taken = (sourceType: string) =>
       nameTaken({ name: 'shop', configuration: { sourceType } as Service['configuration'] });
-    expect(taken('push').message).to.match(/already: link this folder to it with rnv init --service shop, or give/);
-    expect(taken('repository').message).to.match(/already: deploy it with rnv deploy --service shop, or give/);
+    expect(taken('push').message).to.match(/already: link this folder to it with rnv init --service shop, or choose/);
+    expect(taken('repository').message).to.match(/already: deploy it with rnv deploy --service shop, or choose/);
     expect(taken('image').exitCode).to.equal(6);
   });
 

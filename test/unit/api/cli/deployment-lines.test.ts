@@ -53,10 +53,10 @@ describe('What the command line shows of a deployment', () => {
     expect(lines.slice(0, 2)).to.deep.equal(['    build: exit code 1', '    line 0']);
     expect(lines.at(-1)).to.equal('    …');
     expect(afterFailure(deployment(), null, "it's mine")).to.equal(
-      "Nothing serves yet. All: rnv logs -s 'it'\\''s mine' --deployment 8d3d6a1c",
+      "No release is live yet. For the whole log, run rnv logs -s 'it'\\''s mine' --deployment 8d3d6a1c",
     );
     expect(afterFailure(deployment(), '01a2022d-7944-728b-ad47-00009c310000', 'shop')).to.include(
-      'Release 9c310000 still serves. All: rnv logs -s shop ',
+      'Release 9c310000 is still live. For the whole log, run rnv logs -s shop ',
     );
   });
 });

@@ -20,7 +20,7 @@ describe('A declared route', () => {
   });
 
   it('that accepts keys is part of the versioned API; its writes keep receipts', () => {
-    const shared = { operation: 'project.create', summary: '', response, handler } as const;
+    const shared = { operation: 'project.create', summary: '', description: '', response, handler } as const;
     const read = defineRoute({ ...shared, method: 'GET', path: '/x' });
     expect(read).to.include({ root: '/api/v1', status: 200, keyed: false, body: null });
     const write = defineRoute({ ...shared, method: 'POST', path: '/x', body, status: 201 });
@@ -38,6 +38,7 @@ describe('A declared route', () => {
       access: 'session',
       operation: 'x.write',
       summary: '',
+      description: '',
       body,
       response,
       handler,

@@ -35,7 +35,7 @@ describe('The figures of a service', () => {
     ]);
   });
 
-  it('have at most so many rows as docs/operations.md says, and each length divides the next', () => {
+  it('have at most so many rows as docs/how-to/monitor.md says, and each length divides the next', () => {
     expect(ROWS_PER_SERVICE).to.equal(2328);
     for (const [index, { step }] of RESOLUTIONS.entries()) {
       expect((RESOLUTIONS[index + 1]?.step ?? step) % step).to.equal(0);

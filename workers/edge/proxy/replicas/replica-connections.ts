@@ -33,7 +33,7 @@ export interface ReplicaRequest {
 }
 
 /** The connections to one replica, each with one request at a time. undici parses the answers and bounds their heads and times. */
-export class ReplicaPool {
+export class ReplicaConnections {
   readonly #pool: Pool;
   readonly #headersMs: number;
 

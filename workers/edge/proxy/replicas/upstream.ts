@@ -1,19 +1,19 @@
 import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { Gauge } from '../gauge.js';
-import { ReplicaPool, type ReplicaTimes } from './replica-connections.js';
+import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js';
 
 /** For this time, a replica that refused a connection is tried only after all others. */
 const AVOIDED_MS = 1_000;
 
 /** One replica and the connections to it. */
 export class Upstream {
-  readonly pool: ReplicaPool;
+  readonly pool: ReplicaConnections;
   /** Requests in progress. Event streams are not counted, because they need not end. */
   readonly requests = new Gauge();
   #avoidedUntil = Number.NEGATIVE_INFINITY;
 
   constructor(replica: ReadyReplica, times: ReplicaTimes) {
-    this.pool = new ReplicaPool(replica, times);
+    this.pool = new ReplicaConnections(replica, times);
   }
 
   /** Lets the requests in progress finish. No request may be sent afterwards. */

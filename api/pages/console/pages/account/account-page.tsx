@@ -15,12 +15,12 @@ export function AccountPage() {
   if (!user) return null;
   return (
     <div className={c.page}>
-      <h1>Your account</h1>
+      <h1>Account</h1>
       <section className={u.card}>
         <div className={u.cardHead}>
           <h2>{user.email}</h2>
           <Status tone={user.emailVerified ? 'good' : 'warn'}>
-            {user.emailVerified ? 'Address verified' : 'Address not verified'}
+            {user.emailVerified ? 'E-mail verified' : 'E-mail not verified'}
           </Status>
         </div>
         {user.emailVerified ? null : <Verification />}
@@ -35,20 +35,20 @@ function Verification() {
   const { reload } = useSession();
   const send = useWrite(() => post('/session/verification', {}), {
     onDone: async ({ sent }) => {
-      if (sent) toast('The link is on its way');
+      if (sent) toast('The verification e-mail was sent');
       await reload();
     },
   });
   return (
     <div className={`${u.cardBody} ${u.stack}`}>
-      <p>Until your address is verified you can read, and change nothing.</p>
+      <p>Until you verify your e-mail address, you can read but not change anything.</p>
       <div>
         <Button pending={send.isPending} onClick={() => send.mutate()}>
-          Send the link
+          Send verification e-mail
         </Button>
       </div>
       {send.data && !send.data.sent ? <Notice tone="warn">{send.data.reason}.</Notice> : null}
-      {send.error ? <ErrorNotice title="No link was sent" error={send.error} /> : null}
+      {send.error ? <ErrorNotice title="The e-mail was not sent" error={send.error} /> : null}
     </div>
   );
 }

@@ -19,18 +19,18 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   return (
     <section className={u.card}>
       <div className={u.cardHead}>
-        <h2>Second factor</h2>
+        <h2>Two-factor authentication</h2>
         <Status tone={enabled ? 'good' : 'plain'}>{enabled ? 'On' : 'Off'}</Status>
       </div>
       <div className={`${u.cardBody} ${u.stack}`}>
         <p>
           {enabled
-            ? 'A sign-in asks for the code of your authenticator. If you lose it, the operator of this installation takes the second factor away.'
-            : 'With it, a sign-in asks for a code of an authenticator application on your phone as well. Your other sessions end when you switch it on.'}
+            ? 'Signing in requires a code from your authenticator app. If you lose it, ask the operator of this installation to reset it.'
+            : 'Signing in then also requires a code from an authenticator app. Your other sessions end when you turn it on.'}
         </p>
         <div>
           <Button look={enabled ? 'plain' : 'primary'} onClick={() => setOpen(true)}>
-            {enabled ? 'Switch it off' : 'Switch it on'}
+            {enabled ? 'Turn off' : 'Turn on'}
           </Button>
         </div>
       </div>
@@ -61,9 +61,9 @@ function Enrol({ onClose }: { onClose: () => void }) {
       begin.reset();
     },
   });
-  const done = useRotation(onClose, 'The second factor is on');
+  const done = useRotation(onClose, 'Two-factor authentication is on');
   return (
-    <Dialog title="Switch the second factor on" open onClose={onClose}>
+    <Dialog title="Turn on two-factor authentication" open onClose={onClose}>
       {secret === null ? (
         <WriteForm className={u.stack} write={begin} ready={password !== ''}>
           <TextField
@@ -75,9 +75,9 @@ function Enrol({ onClose }: { onClose: () => void }) {
           />
           {begin.error ? <ErrorNotice error={begin.error} /> : null}
           <DialogFoot>
-            <Button onClick={onClose}>Not now</Button>
+            <Button onClick={onClose}>Cancel</Button>
             <Button look="primary" type="submit" disabled={password === ''} pending={begin.isPending}>
-              Go on
+              Continue
             </Button>
           </DialogFoot>
         </WriteForm>
@@ -85,7 +85,7 @@ function Enrol({ onClose }: { onClose: () => void }) {
         <>
           <ol className={u.stack}>
             <li>
-              1. Scan this code with your authenticator,{' '}
+              1. Scan this code with your authenticator app,{' '}
               <a className={u.textLink} href={secret.otpauthUri}>
                 open it there
               </a>{' '}
@@ -98,10 +98,10 @@ function Enrol({ onClose }: { onClose: () => void }) {
                 <CopyButton text={secret.secret} what="the secret" />
               </div>
             </li>
-            <li>2. Type the code that it shows.</li>
+            <li>2. Enter the code that it shows.</li>
           </ol>
           <CodeForm
-            action="Switch it on"
+            action="Turn on"
             write={(code) => post('/session/mfa/confirm', { body: { code } })}
             onDone={done}
             onClose={onClose}
@@ -113,12 +113,12 @@ function Enrol({ onClose }: { onClose: () => void }) {
 }
 
 function Remove({ onClose }: { onClose: () => void }) {
-  const done = useRotation(onClose, 'The second factor is off');
+  const done = useRotation(onClose, 'Two-factor authentication is off');
   return (
-    <Dialog title="Switch the second factor off?" open onClose={onClose}>
-      <p>A sign-in asks for the password alone from then on. Your other sessions end.</p>
+    <Dialog title="Turn off two-factor authentication?" open onClose={onClose}>
+      <p>Signing in then requires only your password. Your other sessions end.</p>
       <CodeForm
-        action="Switch it off"
+        action="Turn off"
         write={(code) => remove('/session/mfa', { body: { code } })}
         onDone={done}
         onClose={onClose}
@@ -144,7 +144,7 @@ function CodeForm({
   return (
     <WriteForm className={u.stack} write={send} ready={ready}>
       <TextField
-        label="Code of the authenticator"
+        label="Authentication code"
         inputMode="numeric"
         autoComplete="one-time-code"
         maxLength={6}
@@ -153,7 +153,7 @@ function CodeForm({
       />
       {send.error ? <ErrorNotice error={send.error} /> : null}
       <DialogFoot>
-        <Button onClick={onClose}>Not now</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" type="submit" disabled={!ready} pending={send.isPending}>
           {action}
         </Button>

@@ -26,7 +26,7 @@ export function BackupsPage() {
   const path = useServicePath();
   const service = useService();
   const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? (service.liveDeploymentId === null ? 'It has no data yet: deploy it first' : null);
+  const refusal = role ?? (service.liveDeploymentId === null ? 'The database has no data yet: deploy it first' : null);
   const [chosen, setChosen] = useState<Backup | null>(null);
   const [leaving, setLeaving] = useState<Backup | null>(null);
   const [limit, setLimit] = useState(FIRST_ROWS);
@@ -42,23 +42,23 @@ export function BackupsPage() {
     {
       onDone: () => {
         setChosen(null);
-        toast('The restoration is queued');
+        toast('The restore is queued');
       },
     },
   );
   const erase = useWrite((backupId: string) => remove(`${PATH}/{backupId}`, { path: { ...path, backupId } }), {
     onDone: () => {
       setLeaving(null);
-      toast('The backup is deleted');
+      toast('The backup was deleted');
     },
   });
   const { backupEnabled, backupRetentionDays } = service.configuration;
   return (
     <>
-      {start.error ? <ErrorNotice title="It was not queued" error={start.error} /> : null}
+      {start.error ? <ErrorNotice title="The backup was not queued" error={start.error} /> : null}
       <section className={u.card}>
         <div className={u.cardHead}>
-          <h2>{backupEnabled ? `Daily, kept for ${backupRetentionDays} days` : 'No daily backups'}</h2>
+          <h2>{backupEnabled ? `Daily, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
           <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
             Back up now
           </Button>
@@ -66,14 +66,17 @@ export function BackupsPage() {
         <Loaded query={query} skeleton={<Skeleton rows={3} height={52} />}>
           {({ backups }) =>
             backups.length === 0 ? (
-              <Empty title="No backups yet">Switch daily backups on in the settings, or make one now.</Empty>
+              <Empty title="No backups yet">
+                A backup is a verified copy of the data that you can restore. Turn on daily backups in the settings, or
+                back up now.
+              </Empty>
             ) : (
               <ul>
                 {backups.map((backup) => (
                   <HistoryRow
                     key={backup.id}
                     status={RUN_STATUS[backup.status]}
-                    title={`${backup.trigger === 'manual' ? 'By hand' : 'By itself'}${sizeText(backup.sizeBytes)}`}
+                    title={`${backup.trigger === 'manual' ? 'Manual' : 'Scheduled'}${sizeText(backup.sizeBytes)}`}
                     detail={
                       backup.error || (
                         <>
@@ -106,25 +109,25 @@ export function BackupsPage() {
         <ShowOlder hasMore={query.data?.page.hasMore === true} limit={limit} onLimit={setLimit} />
       </div>
       <ConfirmDialog
-        title="Delete the backup?"
-        action="Delete for good"
+        title="Delete this backup?"
+        action="Delete permanently"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && erase.mutate(leaving.id)}
         write={erase}
       >
-        What the service holds now stays as it is. Nothing can be restored from this backup any more.
+        The database is not changed. This backup can no longer be restored.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Restore ${service.name}?`}
         name={service.name}
-        action="Replace its data"
+        action="Restore"
         open={chosen !== null}
         onClose={() => setChosen(null)}
         onConfirm={() => chosen && restore.mutate(chosen.id)}
         write={restore}
       >
-        What the service holds now is replaced by what it held at the time of the backup. It is away meanwhile.
+        All data is replaced by the data of the backup. The database is unavailable during the restore.
       </ConfirmDialog>
     </>
   );

@@ -59,7 +59,7 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
     setOpenId(first?.type === 'service' ? first.id : null);
   }, []);
   return (
-    <section className={c.canvas} aria-label="Canvas of the services" data-whole-page>
+    <section className={c.canvas} aria-label="Canvas" data-whole-page>
       <FarContext value={far}>
         <div className={c.flow} onPointerMove={onPointerMove}>
           <ReactFlow
@@ -96,18 +96,18 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
       </FarContext>
       <div className={c.over}>
         {state === 'conflict' ? (
-          <Notice tone="warn" title="Somebody else has arranged the canvas meanwhile">
+          <Notice tone="warn" title="Someone else changed the layout">
             <div className={u.actions}>
               <Button small onClick={() => void settle('mine')}>
-                Keep mine
+                Keep my layout
               </Button>
               <Button small onClick={() => void settle('theirs')}>
-                Take theirs
+                Use their layout
               </Button>
             </div>
           </Notice>
         ) : null}
-        {error ? <ErrorNotice title="The places could not be saved" error={error} /> : null}
+        {error ? <ErrorNotice title="The layout was not saved" error={error} /> : null}
       </div>
       <span className={c.saved} role="status">
         {SAVE_TEXT[state]}

@@ -3,7 +3,8 @@ import type { Canvas, Service } from '../../api/types.js';
 
 const CARD = { width: 232, height: 84 };
 const GROUP = { width: 168, height: 44 };
-const GAP = { x: 40, y: 36 };
+/** Horizontally, the name of a variable on an edge fits between two cards. */
+const GAP = { x: 140, y: 36 };
 
 export type ServiceNode = Node<{ service: Service }, 'service'>;
 export type GroupNode = Node<{ name: string; services: number }, 'environmentGroup'>;

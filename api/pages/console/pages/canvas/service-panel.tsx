@@ -51,7 +51,7 @@ export function ServicePanel({
         <dd>{sourceText(service)}</dd>
         {service.internalHost === '' ? null : (
           <>
-            <dt>Inside</dt>
+            <dt>Internal host</dt>
             <dd>
               <code>{service.internalHost}</code>
             </dd>

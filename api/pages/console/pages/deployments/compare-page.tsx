@@ -107,7 +107,7 @@ function Differences({
             <table className={u.table}>
               <thead>
                 <tr>
-                  <th scope="col">What</th>
+                  <th scope="col">Field</th>
                   <th scope="col">From</th>
                   <th scope="col">To</th>
                 </tr>
@@ -119,7 +119,7 @@ function Differences({
                     <tr key={name}>
                       <td>{name}</td>
                       <td>{from || '–'}</td>
-                      <td>{from === to ? 'the same' : to || '–'}</td>
+                      <td>{from === to ? 'unchanged' : to || '–'}</td>
                     </tr>
                   ))}
               </tbody>

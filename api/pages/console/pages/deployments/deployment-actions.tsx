@@ -49,16 +49,16 @@ export function DeploymentActions({
         ) : null}
         {deployment.canRollback && !live ? (
           <Button refusal={refusal} onClick={() => setAsked(true)}>
-            Roll back to this
+            Roll back
           </Button>
         ) : null}
         {deployment.status === 'live' && !deployment.canRollback && !live ? (
-          <Button refusal="Its image is gone: deploy its commit anew" disabled>
-            Roll back to this
+          <Button refusal="Its image was removed: deploy its commit again" disabled>
+            Roll back
           </Button>
         ) : null}
       </div>
-      {cancel.error ? <ErrorNotice title="It was not cancelled" error={cancel.error} /> : null}
+      {cancel.error ? <ErrorNotice title="The deployment was not cancelled" error={cancel.error} /> : null}
       <ConfirmDialog
         title={`Roll ${service.name} back?`}
         name={service.name}
@@ -68,8 +68,8 @@ export function DeploymentActions({
         onConfirm={() => rollback.mutate()}
         write={rollback}
       >
-        <strong>{commitText(deployment)}</strong> is released again with the configuration and the variables that it
-        had. Nothing is built, so it takes seconds.
+        <strong>{commitText(deployment)}</strong> is released again with its configuration and variables. Nothing is
+        built, so it takes seconds.
       </ConfirmDialog>
     </div>
   );

@@ -2,6 +2,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
 import { OutLink } from '../../ui/button.js';
+import { isDatabase } from '../../ui/source-text.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, isUnfinished, Status } from '../../ui/status.js';
 import { Ago, Duration } from '../../ui/time.js';
@@ -71,7 +72,7 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
       <div className={u.stack} style={{ gap: 4 }}>
         <div className={u.row}>
           <Status tone={tone}>{text}</Status>
-          <h2>{commitText(deployment)}</h2>
+          <h2>{isDatabase(service.kind) ? 'Deployment' : commitText(deployment)}</h2>
         </div>
         <div className={d.meta}>
           <span>
@@ -104,24 +105,25 @@ function Outcome({ deployment }: { deployment: Deployment }) {
   const service = useService();
   const { status, error, blockedReason } = deployment;
   if (status === 'failed') {
-    const [first = '', ...rest] = error.split('\n');
+    // The error begins with the step that failed.
+    const [, step = 'deployment', text = error] = /^(build|release): (.*)$/s.exec(error) ?? [];
     return (
-      <Notice tone="bad" title={first}>
-        {rest.length === 0 ? null : <div className={d.error}>{rest.join('\n').trim()}</div>}
-        {service.liveDeploymentId === null ? null : <p>The release before it goes on serving.</p>}
+      <Notice tone="bad" title={`The ${step} failed`}>
+        <div className={d.error}>{text.trim()}</div>
+        {service.liveDeploymentId === null ? null : <p>The previous release is still serving.</p>}
       </Notice>
     );
   }
   if (isUnfinished(deployment) && blockedReason !== '') {
     return (
-      <Notice tone="warn" title="It waits">
+      <Notice tone="warn" title="Waiting">
         {blockedReason}
       </Notice>
     );
   }
   if (deployment.id === service.liveDeploymentId && service.url !== '') {
     return (
-      <Notice tone="good" title="It is live">
+      <Notice tone="good" title="Deployment live">
         <div className={d.url}>
           <OutLink href={service.url}>{service.url}</OutLink>
         </div>

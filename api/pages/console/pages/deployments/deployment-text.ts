@@ -1,13 +1,13 @@
 import type { Deployment } from '../../api/types.js';
 
 export const TRIGGER_TEXT: Readonly<Record<Deployment['trigger'], string>> = {
-  manual: 'by hand',
-  api: 'through the API',
-  create: 'with the service',
+  manual: 'manual',
+  api: 'API',
+  create: 'service created',
   rollback: 'rollback',
-  'clear-cache': 'without caches',
-  commit: 'by a commit',
-  schedule: 'by a schedule',
+  'clear-cache': 'build cache cleared',
+  commit: 'new commit',
+  schedule: 'schedule',
 };
 
 export function shortSha(sha: string): string {

@@ -4,15 +4,27 @@ import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
 import { LinkButton } from '../../ui/button.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
+import { isDatabase } from '../../ui/source-text.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, isUnfinished } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
+import { ConnectCard } from '../services/connect-card.js';
 import { DeployButton } from '../services/deploy-button.js';
 import { useService, useServicePath } from '../services/service-shell.js';
 import { commitText, TRIGGER_TEXT } from './deployment-text.js';
 
-/** What changed when: the deployments of a service, newest first. */
+/** The deployments of a service, newest first; above those of a database, how to connect to it. */
 export function DeploymentsPage() {
+  const service = useService();
+  return (
+    <>
+      {isDatabase(service.kind) ? <ConnectCard service={service} /> : null}
+      <Deployments />
+    </>
+  );
+}
+
+function Deployments() {
   const path = useServicePath();
   const service = useService();
   const [limit, setLimit] = useState(FIRST_ROWS);
@@ -27,10 +39,10 @@ export function DeploymentsPage() {
         if (items.length === 0) {
           return (
             <Empty
-              title={available ? 'It was never deployed' : 'Nothing can be deployed'}
+              title={available ? 'No deployments yet' : 'This service cannot be deployed'}
               action={available ? <DeployButton workspaceId={path.workspaceId} service={service} primary /> : null}
             >
-              {available ? 'A deployment clones, builds and releases it.' : reason}
+              {available ? 'A deployment builds the service and releases it at its URL.' : reason}
             </Empty>
           );
         }
@@ -45,7 +57,7 @@ export function DeploymentsPage() {
               <ShowOlder hasMore={page.hasMore} limit={limit} onLimit={setLimit} />
               {items.length > 1 ? (
                 <LinkButton look="quiet" to="/w/$workspaceId/s/$serviceId/compare" params={path}>
-                  Compare two
+                  Compare
                 </LinkButton>
               ) : null}
             </div>
@@ -66,13 +78,14 @@ function Row({
   liveId: string | null;
 }) {
   const { id, startedAt, finishedAt, createdAt, error, blockedReason } = deployment;
+  const { kind } = useService();
   const why = isUnfinished(deployment) ? blockedReason : error.split('\n')[0];
   return (
     <HistoryRow
       status={deploymentStatus(deployment, liveId)}
       title={
         <Link to="/w/$workspaceId/s/$serviceId/d/$deploymentId" params={{ ...path, deploymentId: id }}>
-          {commitText(deployment)}
+          {isDatabase(kind) ? 'Deployment' : commitText(deployment)}
         </Link>
       }
       detail={why || `${TRIGGER_TEXT[deployment.trigger]} · ${deployment.actor}`}

@@ -48,11 +48,11 @@ function rowOf(name: StepName, deployment: Deployment, others: readonly Deployme
   const step = deployment.steps.find((one) => one.name === name);
   const last = deployment.steps.at(-1)?.name === name;
   if (!step) {
-    return { name, tone: 'plain', state: 'did not begin', milliseconds: null, usual };
+    return { name, tone: 'plain', state: 'not started', milliseconds: null, usual };
   }
   const end = step.finishedAt ?? deployment.finishedAt;
   const milliseconds = (end === null ? now : Date.parse(end)) - Date.parse(step.startedAt);
-  if (end === null) return { name, tone: 'busy', state: 'goes on', milliseconds, usual };
+  if (end === null) return { name, tone: 'busy', state: 'running', milliseconds, usual };
   if (last && deployment.status === 'failed') return { name, tone: 'bad', state: 'failed', milliseconds, usual };
   if (last && deployment.status === 'cancelled')
     return { name, tone: 'plain', state: 'cancelled', milliseconds, usual };

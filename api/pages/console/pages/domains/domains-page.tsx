@@ -37,7 +37,7 @@ export function DomainsPage() {
           <section className={u.card}>
             {domains.length === 0 ? (
               <Empty title="No custom domains yet">
-                Add a name that you own, and set the record that is shown then at its name servers.
+                Add a domain that you own. You then get a DNS record to create, which proves that it is yours.
               </Empty>
             ) : (
               <ul>
@@ -58,7 +58,7 @@ export function DomainsPage() {
         onConfirm={() => leaving && end.mutate(leaving.id)}
         write={end}
       >
-        The service does not answer under this name any more.
+        The service no longer responds at this domain.
       </ConfirmDialog>
     </>
   );
@@ -73,10 +73,10 @@ function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | n
     <li className={p.domain}>
       <div className={p.head}>
         {active ? <OutLink href={`//${hostname}`}>{hostname}</OutLink> : <strong>{hostname}</strong>}
-        <Status tone={active ? 'good' : 'warn'}>{active ? 'Active' : 'Waits for its record'}</Status>
+        <Status tone={active ? 'good' : 'warn'}>{active ? 'Active' : 'Waiting for DNS record'}</Status>
         <div className={u.actions}>
           <Button small refusal={refusal} pending={verify.isPending} onClick={() => verify.mutate()}>
-            {verify.isPending ? 'Asking…' : 'Check now'}
+            {verify.isPending ? 'Checking…' : 'Check now'}
           </Button>
           <Button small refusal={refusal} aria-label={`Remove ${hostname}`} onClick={onLeave}>
             Remove
@@ -93,7 +93,7 @@ function Row({ domain, refusal, onLeave }: { domain: Domain; refusal: string | n
         </div>
       )}
       {detail === '' ? null : <p className={u.dim}>{detail}</p>}
-      {verify.error ? <ErrorNotice title="The name servers were not asked" error={verify.error} /> : null}
+      {verify.error ? <ErrorNotice title="The DNS record was not checked" error={verify.error} /> : null}
     </li>
   );
 }
@@ -107,16 +107,16 @@ function AddDomain({ refusal }: { refusal: string | null }) {
   return (
     <WriteForm className={`${w.add} ${p.add}`} write={add} ready={hostname.trim() !== ''}>
       <TextField
-        label="Host name"
+        label="Domain"
         placeholder="www.example.com"
         disabled={refusal !== null}
         value={hostname}
         onChange={(event) => setHostname(event.target.value)}
       />
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={hostname.trim() === ''}>
-        Add
+        Add domain
       </Button>
-      {add.error ? <ErrorNotice title="It was not added" error={add.error} /> : null}
+      {add.error ? <ErrorNotice title="The domain was not added" error={add.error} /> : null}
     </WriteForm>
   );
 }

@@ -41,7 +41,7 @@ export function GroupPage() {
               <h2>{environmentGroup.name}</h2>
             </div>
             <Button small refusal={refusal} onClick={() => setLeaving(true)}>
-              Delete the group
+              Delete group…
             </Button>
           </div>
           <LinkedServices path={path} linked={environmentGroup.serviceIds} refusal={refusal} />
@@ -52,17 +52,17 @@ export function GroupPage() {
             write={(body) => put(VARIABLES, { path, body })}
             refusal={refusal}
           >
-            <p>The next deployment of each of these services gets them; what runs keeps what it has.</p>
+            <p>They take effect with the next deployment of each linked service. Running replicas keep their values.</p>
           </VariableEditor>
           <ConfirmDialog
             title={`Delete ${environmentGroup.name}?`}
-            action="Delete with its variables"
+            action="Delete group"
             open={leaving}
             onClose={() => setLeaving(false)}
             onConfirm={() => erase.mutate()}
             write={erase}
           >
-            The next deployment of each of its services goes without these variables. What runs keeps what it has.
+            Linked services lose these variables with their next deployment. Running replicas keep them until then.
           </ConfirmDialog>
         </>
       )}

@@ -28,7 +28,7 @@ export function GroupsPage() {
           </div>
           {environmentGroups.length === 0 ? (
             <Empty title="No environment groups yet">
-              A group has variables that several services share. What a service sets itself counts before it.
+              A group holds variables that several services share. A variable of the service itself takes precedence.
             </Empty>
           ) : (
             <ul>
@@ -77,7 +77,7 @@ function AddGroup({ workspaceId, refusal }: { workspaceId: string; refusal: stri
         onChange={(event) => setName(event.target.value)}
       />
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={name.trim() === ''}>
-        Make a group
+        Create group
       </Button>
       {add.error ? <ErrorNotice title="The group was not created" error={add.error} /> : null}
     </WriteForm>

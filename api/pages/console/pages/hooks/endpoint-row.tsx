@@ -26,9 +26,9 @@ export function EndpointRow({
         <CopyButton text={url} what={`the address of ${title}`} />
       </div>
       <span className={u.dim}>
-        made <Ago at={createdAt} />,{' '}
+        created <Ago at={createdAt} />,{' '}
         {lastDeliveryAt === null ? (
-          'nothing was delivered yet'
+          'no deliveries yet'
         ) : (
           <>
             last delivery <Ago at={lastDeliveryAt} />

@@ -52,7 +52,7 @@ export function HooksPage() {
     <>
       {service.configuration.autoDeploy === 'off' && !service.archived ? (
         <Notice tone="plain">
-          Pushes deploy nothing: “Auto-deploy” is off in the settings. A deploy hook deploys all the same.
+          Auto-deploy is off in the settings, so pushes do not deploy. A deploy hook always deploys.
         </Notice>
       ) : null}
       <Loaded query={query} skeleton={<Skeleton rows={2} height={90} />}>
@@ -63,7 +63,8 @@ export function HooksPage() {
             </div>
             {hooks.length === 0 ? (
               <Empty title="No webhooks yet">
-                The repository is looked at each minute. With a hook, a push deploys at once.
+                With a webhook of your git host, a push deploys at once. Without one, the repository is polled each
+                minute.
               </Empty>
             ) : (
               <ul>
@@ -72,7 +73,7 @@ export function HooksPage() {
                     <Button
                       small
                       refusal={refusal}
-                      aria-label={`Replace the hook of ${providerText(hook.provider)}`}
+                      aria-label={`Replace the webhook of ${providerText(hook.provider)}`}
                       onClick={() => setAsked({ hook, to: 'replace' })}
                     >
                       Replace
@@ -81,7 +82,7 @@ export function HooksPage() {
                       small
                       look="quiet"
                       refusal={refusal}
-                      aria-label={`Delete the hook of ${providerText(hook.provider)}`}
+                      aria-label={`Delete the webhook of ${providerText(hook.provider)}`}
                       onClick={() => setAsked({ hook, to: 'delete' })}
                     >
                       Delete
@@ -96,27 +97,27 @@ export function HooksPage() {
         )}
       </Loaded>
       <ConfirmDialog
-        title="Replace the hook?"
+        title="Replace this webhook?"
         action="Replace"
         open={asked?.to === 'replace'}
         onClose={() => setAsked(null)}
         onConfirm={() => asked && replace.mutate(asked.hook)}
         write={replace}
       >
-        You get a new address and a new secret. What is sent to the old address is refused from then on.
+        You get a new URL and a new secret. Requests to the old URL are refused from then on.
       </ConfirmDialog>
       <ConfirmDialog
-        title="Delete the hook?"
+        title="Delete this webhook?"
         action="Delete"
         open={asked?.to === 'delete'}
         onClose={() => setAsked(null)}
         onConfirm={() => asked && end.mutate(asked.hook)}
         write={end}
       >
-        What is sent to its address is refused from then on. The repository is looked at each minute all the same.
+        Requests to its URL are refused from then on. With auto-deploy on, the repository is still polled each minute.
       </ConfirmDialog>
       <SecretDialog
-        title={`The new hook of ${shown === null ? '' : providerText(shown.provider)}`}
+        title={`New webhook: ${shown === null ? '' : providerText(shown.provider)}`}
         secrets={shown?.secrets ?? null}
         onClose={() => setShown(null)}
       >
@@ -143,14 +144,14 @@ function AddHook({
   return (
     <form className={e.add} onSubmit={submit}>
       <SelectField
-        label="For"
+        label="Provider"
         options={PROVIDERS}
         disabled={refusal !== null}
         value={provider}
         onChange={(event) => setProvider(event.target.value as Provider)}
       />
       <Button type="submit" refusal={refusal} pending={pending}>
-        Make a hook
+        Add webhook
       </Button>
     </form>
   );

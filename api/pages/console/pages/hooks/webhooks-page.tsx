@@ -22,7 +22,7 @@ const EVENT_TEXT: Readonly<Record<WebhookEvent, string>> = {
   'deployment.failed': 'A deployment failed',
   'run.failed': 'A run failed',
   'backup.failed': 'A backup failed',
-  'budget.alert': 'The budget is nearly used',
+  'budget.alert': 'Budget alert',
 };
 const EVENTS = Object.keys(EVENT_TEXT) as WebhookEvent[];
 
@@ -46,8 +46,8 @@ export function WebhooksPage() {
             </div>
             {webhooks.length === 0 ? (
               <Empty title="No webhooks yet">
-                Give the address of a chat, a pager or a program of yours. Each message is signed, and repeated until it
-                is taken.
+                Send events to a chat, a pager or your own program. Each request is signed, and retried until your
+                server accepts it.
               </Empty>
             ) : (
               <ul>
@@ -74,21 +74,21 @@ export function WebhooksPage() {
         )}
       </Loaded>
       <ConfirmDialog
-        title="Delete the webhook?"
+        title="Delete this webhook?"
         action="Delete"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && end.mutate(leaving.id)}
         write={end}
       >
-        Nothing is sent to <code>{leaving?.url}</code> any more, messages that wait included.
+        No more events are sent to <code>{leaving?.url}</code>, including those that are waiting.
       </ConfirmDialog>
       <SecretDialog
-        title="The secret of the webhook"
+        title="Signing secret"
         secrets={secret === null ? null : [{ label: 'Secret', value: secret }]}
         onClose={() => setSecret(null)}
       >
-        <p>Each message is signed with it, so that your program can tell who sent it.</p>
+        <p>Each request is signed with it. Check the signature to be sure that the request is genuine.</p>
       </SecretDialog>
     </>
   );
@@ -117,7 +117,7 @@ function AddWebhook({
   return (
     <WriteForm className={`${e.add} ${e.wide}`} write={add} ready={ready}>
       <TextField
-        label="Address"
+        label="URL"
         type="url"
         placeholder="https://example.com/ranvier"
         disabled={refusal !== null}
@@ -125,7 +125,7 @@ function AddWebhook({
         onChange={(event) => setUrl(event.target.value)}
       />
       <fieldset className={e.events} disabled={refusal !== null}>
-        <legend className={u.label}>Is told when</legend>
+        <legend className={u.label}>Events</legend>
         {EVENTS.map((name) => (
           <CheckField
             key={name}
@@ -138,9 +138,9 @@ function AddWebhook({
         ))}
       </fieldset>
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={!ready}>
-        Add
+        Add webhook
       </Button>
-      {add.error ? <ErrorNotice title="It was not added" error={add.error} /> : null}
+      {add.error ? <ErrorNotice title="The webhook was not added" error={add.error} /> : null}
     </WriteForm>
   );
 }

@@ -88,8 +88,8 @@ export function LogView({
         </div>
       ) : lines.length === 0 ? (
         <div className={`${l.pane} ${tall ? l.tall : ''}`}>
-          <Empty title={filter.search ? 'No line matches' : working ? 'Nothing was printed yet' : 'There are no lines'}>
-            {filter.search ? undefined : 'Lines appear here when a build or the application prints them.'}
+          <Empty title={filter.search ? 'No matching lines' : working ? 'No output yet' : 'No log lines'}>
+            {filter.search ? undefined : 'The output of builds and of your application appears here.'}
           </Empty>
         </div>
       ) : (

@@ -6,7 +6,7 @@ import { LogView } from './log-view.js';
 import l from './logs.module.css';
 
 const SOURCES = [
-  { value: '', text: 'Everything' },
+  { value: '', text: 'All sources' },
   { value: 'runtime', text: 'Application' },
   { value: 'build', text: 'Builds' },
   { value: 'system', text: 'Platform' },

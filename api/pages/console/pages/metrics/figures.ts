@@ -27,7 +27,7 @@ function bytes(value: number): string {
 
 /** One accent colour; what is drawn with it is told apart by its dashes as well. */
 export const CHARTS: readonly ChartOf[] = [
-  { title: 'Processor', format: percent, series: [{ series: 'cpu', name: 'of the plan', colour: '--accent' }] },
+  { title: 'CPU', format: percent, series: [{ series: 'cpu', name: 'of the plan', colour: '--accent' }] },
   { title: 'Memory', format: percent, series: [{ series: 'memory', name: 'of the plan', colour: '--accent' }] },
   {
     title: 'Requests',
@@ -43,12 +43,12 @@ export const CHARTS: readonly ChartOf[] = [
     title: 'Latency',
     format: milliseconds,
     series: [
-      { series: 'latency_p50', name: 'half within', colour: '--accent' },
-      { series: 'latency_p99', name: '99 % within', colour: '--accent', dash: [5, 4] },
+      { series: 'latency_p50', name: 'p50', colour: '--accent' },
+      { series: 'latency_p99', name: 'p99', colour: '--accent', dash: [5, 4] },
     ],
   },
   {
-    title: 'Sent to visitors',
+    title: 'Outbound traffic',
     format: bytes,
     series: [{ series: 'bytes_out', name: 'each step', colour: '--accent' }],
   },

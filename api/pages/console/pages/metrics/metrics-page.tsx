@@ -9,9 +9,9 @@ import { aligned, CHARTS, type ChartOf } from './figures.js';
 import m from './metrics.module.css';
 
 const HOURS = [
-  { value: '1', text: 'The last hour' },
-  { value: '6', text: 'Six hours' },
-  { value: '24', text: 'A day' },
+  { value: '1', text: 'Last hour' },
+  { value: '6', text: 'Last 6 hours' },
+  { value: '24', text: 'Last 24 hours' },
 ];
 
 /** How the service does: processor, memory, requests, latency, bytes, replicas. */
@@ -26,12 +26,19 @@ export function MetricsPage() {
   return (
     <>
       <div style={{ maxWidth: 220 }}>
-        <SelectField label="Shows" options={HOURS} value={hours} onChange={(event) => setHours(event.target.value)} />
+        <SelectField
+          label="Time range"
+          options={HOURS}
+          value={hours}
+          onChange={(event) => setHours(event.target.value)}
+        />
       </div>
       <Loaded query={query} skeleton={<Skeleton rows={3} height={220} />}>
         {({ metrics }) =>
           metrics.series.every(({ points }) => points.length === 0) ? (
-            <Empty title="No metrics yet">Figures appear about a minute after the service runs.</Empty>
+            <Empty title="No metrics yet">
+              CPU, memory and requests appear about a minute after the service starts.
+            </Empty>
           ) : (
             <div className={m.charts}>
               {CHARTS.map((chart) => (

@@ -25,15 +25,15 @@ export function DatabaseCard({ workspaceId, refusal }: { workspaceId: string; re
     },
   );
   const kinds: { kind: Service['kind']; text: string; able: boolean | undefined }[] = [
-    { kind: 'postgres', text: 'Add PostgreSQL', able: data?.capabilities.databases },
-    { kind: 'redis', text: 'Add Redis', able: data?.capabilities.keyValueStores },
+    { kind: 'postgres', text: 'Create PostgreSQL', able: data?.capabilities.databases },
+    { kind: 'redis', text: 'Create Redis', able: data?.capabilities.keyValueStores },
   ];
   const able = kinds.filter((one) => one.able);
   if (able.length === 0) return null;
   return (
     <section className={`${u.card} ${u.cardBody} ${u.stack}`} style={{ maxWidth: 720 }}>
-      <h2>Or add a database</h2>
-      <TextField label="Name of the database" value={name} onChange={(event) => setName(event.target.value)} />
+      <h2>Or create a database</h2>
+      <TextField label="Database name" value={name} onChange={(event) => setName(event.target.value)} />
       <div className={u.actions}>
         {able.map(({ kind, text }) => (
           <Button key={kind} refusal={refusal} pending={create.isPending} onClick={() => create.mutate(kind)}>

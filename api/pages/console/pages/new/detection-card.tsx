@@ -25,18 +25,18 @@ export function DetectionCard({
   rootDirectory: string;
   onApplication: (rootDirectory: string) => void;
 }) {
-  if (error) return <ErrorNotice title="The repository cannot be used as it is" error={error} retry={retry} />;
+  if (error) return <ErrorNotice title="The repository could not be read" error={error} retry={retry} />;
   if (!detection) {
     return (
       <div className={`${u.card} ${n.detection} ${u.dim}`} role="status">
         {detecting ? (
           <span className={u.status}>
-            <Glyph tone="busy" /> Looking into the repository…
+            <Glyph tone="busy" /> Reading the repository…
           </span>
         ) : address === '' ? (
-          'Paste an address, and what a deployment will do shows here.'
+          'Enter a repository URL to see how it will be built.'
         ) : (
-          'Waiting for a complete address.'
+          'Enter the complete URL.'
         )}
       </div>
     );
@@ -44,26 +44,29 @@ export function DetectionCard({
   const versions = Object.entries(detection.versions).map(([tool, version]) => `${tool} ${version}`);
   const facts: [string, string][] = [
     [
-      'Found',
-      [detection.framework ?? detection.runtime, detection.kind === 'static' ? 'a site' : 'a server'].join(', '),
+      detection.framework === null ? 'Language' : 'Framework',
+      [
+        detection.framework ?? (detection.runtime === 'auto' ? 'not detected' : detection.runtime),
+        detection.kind === 'static' ? 'static site' : 'web service',
+      ].join(', '),
     ],
     [
-      'With',
+      'Tools',
       [...versions, ...(versions.length === 0 && detection.packageManager ? [detection.packageManager] : [])].join(
         ', ',
       ),
     ],
-    ['Install', detection.installCommand],
-    ['Build', detection.buildCommand],
+    ['Install command', detection.installCommand],
+    ['Build command', detection.buildCommand],
     ...(detection.kind === 'static'
-      ? ([['Publish', detection.publishDirectory]] as [string, string][])
-      : ([['Start', detection.startCommand]] as [string, string][])),
+      ? ([['Publish directory', detection.publishDirectory]] as [string, string][])
+      : ([['Start command', detection.startCommand]] as [string, string][])),
   ];
   return (
     <div className={`${u.card} ${n.detection}`}>
       <div className={u.row}>
         <span className={`${u.status} ${u.good}`}>
-          <Glyph tone="good" /> Read at {shortSha(detection.commitSha)}
+          <Glyph tone="good" /> Detected at commit {shortSha(detection.commitSha)}
         </span>
       </div>
       <dl className={n.facts}>
@@ -78,7 +81,7 @@ export function DetectionCard({
       </dl>
       {detection.applications.length > 1 ? (
         <div className={u.stack} style={{ gap: 6 }}>
-          <h2>Which application of the repository?</h2>
+          <h2>Which application should be deployed?</h2>
           <div className={u.actions}>
             {detection.applications.map((application) => (
               <Button

@@ -29,7 +29,7 @@ export function NewPage() {
   const refusal = useRefusal(workspaceId, 'developer');
   const [repository, setRepository] = useState('');
   const [name, setName] = useState<string | null>(null);
-  const [branch, setBranch] = useState('main');
+  const [branch, setBranch] = useState<string | null>(null);
   const [rootDirectory, setRootDirectory] = useState('');
   const [kind, setKind] = useState<Service['kind'] | null>(null);
   const [commands, setCommands] = useState({ buildCommand: '', startCommand: '', publishDirectory: '', schedule: '' });
@@ -38,10 +38,12 @@ export function NewPage() {
   const address = repository.trim();
   const found = useDetection(workspaceId, {
     repository: address,
-    branch: branch.trim(),
+    branch: branch?.trim() || 'main',
     rootDirectory: rootDirectory.trim(),
   });
   const suggested = nameOf(rootDirectory.trim() || repositoryName({ repository: address }));
+  // Until the user types one, the branch that was found: the default branch of the repository if it has no main.
+  const shownBranch = branch ?? found.detection?.branch ?? 'main';
   const shownKind = kind ?? found.detection?.kind ?? 'web';
   const { entries, problems } = parseEnv(variables);
 
@@ -55,7 +57,7 @@ export function NewPage() {
           deploy: true,
           configuration: {
             repository: address,
-            branch: branch.trim(),
+            branch: shownBranch.trim(),
             ...Object.fromEntries(
               Object.entries({ rootDirectory, ...commands })
                 .map(([key, value]) => [key, value.trim()])
@@ -89,11 +91,11 @@ export function NewPage() {
   );
   return (
     <div className={c.page}>
-      <h1>Deploy a repository</h1>
+      <h1>New service</h1>
       <WriteForm className={n.form} write={create} ready={address !== ''}>
         <TextField
-          label="Address of the repository"
-          hint="As you would clone it. A private one takes https://user:token@…, which is stored sealed."
+          label="Repository URL"
+          hint="HTTPS or SSH. For a private repository use https://user:token@host/…, which is stored encrypted, or the deploy key of the workspace."
           placeholder="https://github.com/owner/name"
           autoFocus
           value={repository}
@@ -104,13 +106,14 @@ export function NewPage() {
           <>
             <div className={n.two}>
               <TextField label="Name" value={name ?? suggested} onChange={(event) => setName(event.target.value)} />
-              <TextField label="Branch" value={branch} onChange={(event) => setBranch(event.target.value)} />
+              <TextField label="Branch" value={shownBranch} onChange={(event) => setBranch(event.target.value)} />
             </div>
             <details className={n.more}>
-              <summary>Commands, folder, kind and variables</summary>
+              <summary>Advanced</summary>
               <div className={n.two}>
                 <SelectField
                   label="Kind"
+                  hint="A web service answers requests; a background worker and a private service have no public URL"
                   options={KINDS}
                   value={shownKind}
                   onChange={(event) => setKind(event.target.value as Service['kind'])}
@@ -131,7 +134,13 @@ export function NewPage() {
               </div>
               <AreaField
                 label="Variables"
-                hint={entries.length === 0 ? 'As in a .env file: KEY=value, one a line' : `${entries.length} variables`}
+                hint={
+                  entries.length === 0
+                    ? 'One KEY=value per line, as in a .env file'
+                    : entries.length === 1
+                      ? 'One variable'
+                      : `${entries.length} variables`
+                }
                 error={problems[0]}
                 value={variables}
                 onChange={(event) => setVariables(event.target.value)}
@@ -151,7 +160,7 @@ export function NewPage() {
             {create.isPending ? 'Queueing…' : 'Deploy'}
           </Button>
           {address !== '' && found.detecting ? (
-            <span className={u.dim}>You need not wait for the look into the repository.</span>
+            <span className={u.dim}>You can deploy without waiting for detection.</span>
           ) : null}
         </div>
       </WriteForm>

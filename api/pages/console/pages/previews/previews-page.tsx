@@ -43,7 +43,7 @@ export function PreviewsPage() {
   );
   const close = useWrite((previewId: string) => remove(`${PATH}/{previewId}`, { path: { ...path, previewId } }), {
     onDone: ({ deleted }) => {
-      toast(deleted ? 'The preview is closed' : 'The preview is being closed');
+      toast(deleted ? 'The preview was deleted' : 'The preview is being deleted');
       setClosing(null);
     },
   });
@@ -65,14 +65,14 @@ export function PreviewsPage() {
                 action={
                   off ? (
                     <LinkButton to="/w/$workspaceId/s/$serviceId/settings" params={path}>
-                      Open the settings
+                      Open settings
                     </LinkButton>
                   ) : undefined
                 }
               >
                 {off
-                  ? 'Switch previews on in the settings, under “Visitors”.'
-                  : 'A preview shows another branch at an address of its own, with the variables for previews.'}
+                  ? 'Previews run other branches at their own URLs. Turn them on in the settings, under “Networking”.'
+                  : 'A preview runs another branch at its own URL, with the variables whose scope includes previews.'}
               </Empty>
             ) : (
               <ul>
@@ -100,11 +100,11 @@ export function PreviewsPage() {
                   >
                     <Button
                       small
-                      refusal={refusal ?? (preview.status === 'deleting' ? 'It is being closed' : null)}
-                      aria-label={`Close the preview of ${preview.branch}`}
+                      refusal={refusal ?? (preview.status === 'deleting' ? 'It is being deleted' : null)}
+                      aria-label={`Delete the preview of ${preview.branch}`}
                       onClick={() => setClosing(preview)}
                     >
-                      Close
+                      Delete
                     </Button>
                   </HistoryRow>
                 ))}
@@ -122,14 +122,14 @@ export function PreviewsPage() {
       </Loaded>
       <PullRequests refusal={refusal} />
       <ConfirmDialog
-        title={`Close the preview of ${closing?.branch}?`}
-        action="Close"
+        title={`Delete the preview of ${closing?.branch}?`}
+        action="Delete"
         open={closing !== null}
         onClose={() => setClosing(null)}
         onConfirm={() => closing && close.mutate(closing.id)}
         write={close}
       >
-        Its replicas end, and its address answers no more. The branch stays as it is.
+        Its replicas stop and its URL no longer responds. The branch is not changed.
       </ConfirmDialog>
     </>
   );
@@ -137,8 +137,8 @@ export function PreviewsPage() {
 
 const MODE_TEXT: Readonly<Record<Schemas['ServiceConfiguration']['previewMode'], string>> = {
   off: 'Previews are off',
-  manual: 'Previews of branches that you name',
-  automatic: 'A preview of each branch that is pushed',
+  manual: 'Previews are created by hand',
+  automatic: 'A preview for each pushed branch',
 };
 
 function AddPreview({ refusal }: { refusal: string | null }) {
@@ -156,7 +156,7 @@ function AddPreview({ refusal }: { refusal: string | null }) {
         onChange={(event) => setBranch(event.target.value)}
       />
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={branch.trim() === ''}>
-        Show it
+        Create preview
       </Button>
       {add.error ? <ErrorNotice title="The preview was not created" error={add.error} /> : null}
     </WriteForm>

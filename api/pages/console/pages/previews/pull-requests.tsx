@@ -18,7 +18,7 @@ const PATH = '/workspaces/{workspaceId}/services/{serviceId}/pull-requests';
 
 const STATUS: Readonly<Record<PullRequest['status'], { tone: Tone; text: string }>> = {
   open: { tone: 'good', text: 'Open' },
-  waiting: { tone: 'warn', text: 'Waits for you' },
+  waiting: { tone: 'warn', text: 'Needs approval' },
   approved: { tone: 'good', text: 'Approved' },
   declined: { tone: 'plain', text: 'Declined' },
   closed: { tone: 'plain', text: 'Closed' },
@@ -87,7 +87,7 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
           </HistoryRow>
         ))}
       </ul>
-      {decline.error ? <ErrorNotice title="It was not declined" error={decline.error} /> : null}
+      {decline.error ? <ErrorNotice title="The pull request was not declined" error={decline.error} /> : null}
       <ConfirmDialog
         title={`Run commit ${shortSha(asked?.commitSha ?? '')} of ${asked?.author}?`}
         action="Approve this commit"
@@ -96,8 +96,8 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
         onConfirm={() => asked && approve.mutate(asked)}
         write={approve}
       >
-        Read it first: it is code of a stranger, and it is built and run here. It gets none of your variables. Later
-        commits wait again.
+        Read it first: it is code from a fork, and approving builds and runs it here. It gets none of your variables.
+        Later commits need approval again.
       </ConfirmDialog>
     </section>
   );

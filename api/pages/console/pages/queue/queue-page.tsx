@@ -35,7 +35,7 @@ export function QueuePage() {
                   </Link>
                 }
               >
-                Deployments show here while they run or wait, with the reason why.
+                Deployments appear here while they run or wait, with the reason.
               </Empty>
             );
           }

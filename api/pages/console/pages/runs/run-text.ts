@@ -7,9 +7,9 @@ export function isOpen({ status }: Run): boolean {
 }
 
 const TRIGGER_TEXT: Readonly<Record<Run['trigger'], string>> = {
-  schedule: 'On schedule',
-  manual: 'Started by hand',
-  deployment: 'Before a release',
+  schedule: 'Scheduled',
+  manual: 'Manual run',
+  deployment: 'Pre-deploy',
 };
 
 /** Says why it ran and how it ended: `Started by hand, attempt 2, exit code 3`. */

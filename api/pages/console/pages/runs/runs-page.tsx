@@ -18,7 +18,8 @@ export function RunsPage() {
   const path = useServicePath();
   const service = useService();
   const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? (service.liveDeploymentId === null ? 'It has no live release yet: deploy it first' : null);
+  const refusal =
+    role ?? (service.liveDeploymentId === null ? 'The service has no live release yet: deploy it first' : null);
   const [limit, setLimit] = useState(FIRST_ROWS);
   const query = useGet(RUNS, { path, query: { limit } }, { working: ({ runs }) => runs.some(isOpen), keep: true });
   const start = useWrite(() => post(RUNS, { path, body: {} }), { onDone: () => toast('A run is queued') });
@@ -26,8 +27,8 @@ export function RunsPage() {
   const { kind, configuration } = service;
   return (
     <>
-      {start.error ? <ErrorNotice title="It was not queued" error={start.error} /> : null}
-      {cancel.error ? <ErrorNotice title="It was not cancelled" error={cancel.error} /> : null}
+      {start.error ? <ErrorNotice title="The run was not queued" error={start.error} /> : null}
+      {cancel.error ? <ErrorNotice title="The run was not cancelled" error={cancel.error} /> : null}
       <section className={u.card}>
         <div className={u.cardHead}>
           <h2>
@@ -53,8 +54,8 @@ export function RunsPage() {
             runs.length === 0 ? (
               <Empty title="No runs yet">
                 {kind === 'cron'
-                  ? 'Each tick of the schedule is one run of the live release.'
-                  : 'A command runs with the image and the variables of the live release. So does the pre-deploy command of a release.'}
+                  ? 'The start command runs at each time of the schedule. Run it now to try it.'
+                  : 'A command runs with the image and the variables of the live release. So does the pre-deploy command.'}
               </Empty>
             ) : (
               <ul>

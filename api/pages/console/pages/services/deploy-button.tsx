@@ -45,7 +45,7 @@ export function DeployButton({
       >
         {deploy.isPending ? 'Queueing…' : text}
       </Button>
-      {deploy.error ? <ErrorNotice title="It was not queued" error={deploy.error} /> : null}
+      {deploy.error ? <ErrorNotice title="The deployment was not queued" error={deploy.error} /> : null}
     </>
   );
 }

@@ -14,10 +14,10 @@ type Asked = 'restart' | 'suspend' | 'archive' | 'delete';
 
 const SERVICE = '/workspaces/{workspaceId}/services/{serviceId}';
 const DONE: Record<Action, string> = {
-  restart: 'The restart is queued: its replicas are replaced one after another',
-  suspend: 'The suspension is queued',
-  resume: 'The resumption is queued',
-  'clear-cache': 'A deployment without caches is queued',
+  restart: 'The restart is queued: replicas are replaced one by one',
+  suspend: 'The service will be suspended',
+  resume: 'The service will be resumed',
+  'clear-cache': 'A deployment with a cleared build cache is queued',
 };
 
 /** What can be done to a service as a whole. What stops or deletes something asks first. */
@@ -42,7 +42,7 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
   const erase = useWrite(() => remove(SERVICE, { path, body: { confirm: service.name } }), {
     onDone: async ({ deleted }) => {
       close();
-      toast(deleted ? `${service.name} is deleted` : `The deletion of ${service.name} is queued`);
+      toast(deleted ? `${service.name} is deleted` : `${service.name} will be deleted`);
       if (deleted) await navigate({ to: '/w/$workspaceId', params: { workspaceId: path.workspaceId } });
     },
   });
@@ -56,7 +56,7 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
       <Menu label="More actions" trigger="More">
         <MenuGroup label={refusal ?? 'Service'}>
           <MenuItem disabled={off || service.archived} onClick={() => act.mutate('clear-cache')}>
-            Deploy without caches
+            Clear build cache and deploy
           </MenuItem>
           <MenuItem disabled={off || !runs} onClick={() => setAsked('restart')}>
             Restart
@@ -85,7 +85,7 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
           </MenuItem>
         </MenuGroup>
       </Menu>
-      {asked === null && failure ? <ErrorNotice title="It was refused" error={failure} /> : null}
+      {asked === null && failure ? <ErrorNotice title="The action was refused" error={failure} /> : null}
       <ConfirmDialog
         title={`Restart ${service.name}?`}
         action="Restart"
@@ -94,7 +94,7 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
         onConfirm={() => act.mutate('restart')}
         write={act}
       >
-        New replicas of the live release start, then the old ones end. Requests do not fail meanwhile.
+        New replicas of the live release start before the old ones stop, so no request fails.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Suspend ${service.name}?`}
@@ -104,7 +104,7 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
         onConfirm={() => act.mutate('suspend')}
         write={act}
       >
-        Its replicas end, and visitors see that nothing is there. Its settings, variables and releases stay.
+        Its replicas stop and its URL shows an error page. Settings, variables and releases are kept.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Archive ${service.name}?`}
@@ -114,18 +114,18 @@ export function ServiceMenu({ service, path }: { service: Service; path: { works
         onConfirm={() => archive.mutate(false)}
         write={archive}
       >
-        It cannot be deployed until it is restored. What runs goes on running.
+        It cannot be deployed until you restore it. Running replicas keep running.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Delete ${service.name}?`}
         name={service.name}
-        action="Delete for good"
+        action="Delete permanently"
         open={asked === 'delete'}
         onClose={close}
         onConfirm={() => erase.mutate()}
         write={erase}
       >
-        Its replicas, releases, variables and logs are deleted. Nothing of them can be brought back.
+        Its replicas, releases, variables and logs are deleted. This cannot be undone.
       </ConfirmDialog>
     </>
   );

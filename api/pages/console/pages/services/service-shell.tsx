@@ -135,7 +135,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
         ) : null}
         {BUILT.includes(service.kind) && service.configuration.sourceType !== 'push' ? (
           <Link to="/w/$workspaceId/s/$serviceId/hooks" params={path}>
-            Hooks
+            Webhooks
           </Link>
         ) : null}
         <Link to="/w/$workspaceId/s/$serviceId/settings" params={path}>
@@ -151,21 +151,21 @@ function Circumstances({ service }: { service: Service }) {
   if (service.status === 'deleting') {
     return (
       <Notice tone="warn" title="This service is being deleted">
-        Its replicas end, then its records.
+        Its replicas stop first, then its data is removed.
       </Notice>
     );
   }
   if (service.archived) {
     return (
       <Notice tone="plain" title="This service is archived">
-        Nothing of it deploys. What ran goes on running. Restore it in the menu beside Deploy.
+        It cannot be deployed. Running replicas keep running. Restore it in the menu next to Deploy.
       </Notice>
     );
   }
   if (service.lifecycleStatus === 'suspended') {
     return (
       <Notice tone="plain" title="This service is suspended">
-        Nothing of it runs. Resume it in the menu beside Deploy.
+        It has no replicas. Resume it in the menu next to Deploy.
       </Notice>
     );
   }

@@ -99,11 +99,12 @@ export function NoServices({ workspaceId }: { workspaceId: string }) {
       title="No services yet"
       action={
         <LinkButton look="primary" to="/w/$workspaceId/new" params={{ workspaceId }}>
-          Deploy a repository
+          New service
         </LinkButton>
       }
     >
-      Paste the address of a git repository. It is cloned, built and released to a URL.
+      A service is an application or a database. Start with the URL of a git repository: Ranvier builds it and releases
+      it at a URL.
     </Empty>
   );
 }

@@ -8,7 +8,7 @@ const AREA_FROM = 5000;
 
 /** The control that fits a field's schema. */
 export function SchemaField({
-  field: { name, label, hint },
+  field: { name, label, hint: text },
   schema,
   value,
   changed,
@@ -22,6 +22,12 @@ export function SchemaField({
   error: string | undefined;
   onChange: (value: unknown) => void;
 }) {
+  // The API's name of the field, for those who set it by a program.
+  const hint = (
+    <>
+      {text} <code className={f.apiName}>{name}</code>
+    </>
+  );
   const shared = { label, hint, error, name };
   return <div className={`${f.field} ${changed ? f.changed : ''}`}>{control()}</div>;
 

@@ -13,7 +13,8 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface FieldText {
   name: string;
   label: string;
-  hint?: string;
+  /** What the field does, in one line. */
+  hint: string;
   /** What a change does; empty if it acts at once. */
   effect?: string;
 }
@@ -94,14 +95,14 @@ export function SchemaForm({
       <div className={`${f.bar} ${changed.length > 0 ? f.dirty : ''}`}>
         {error ? (
           <div className={f.wide}>
-            <ErrorNotice title="Nothing was saved" error={error} />
+            <ErrorNotice title="The changes were not saved" error={error} />
           </div>
         ) : null}
         <span className={u.dim}>
           {refusal ??
             (changed.length === 0
-              ? 'Nothing is changed.'
-              : `Changed: ${changed.map(({ label }) => label.toLowerCase()).join(', ')}. ${effects.join(' ')}`)}
+              ? 'No unsaved changes.'
+              : `Unsaved changes: ${changed.map(({ label }) => label.toLowerCase()).join(', ')}. ${effects.join(' ')}`)}
         </span>
         <div className={u.actions}>
           {changed.length > 0 ? <Button onClick={() => setDraft({})}>Discard</Button> : null}

@@ -49,7 +49,7 @@ export function SettingsPage() {
         >
           {waits ? (
             <Notice tone="good" title="Saved">
-              <p>The next deployment uses it.</p>
+              <p>Deploy the service to apply the changes.</p>
               <div>
                 <DeployButton workspaceId={path.workspaceId} service={service} text="Deploy now" />
               </div>

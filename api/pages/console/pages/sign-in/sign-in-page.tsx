@@ -84,7 +84,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
         {error ? <ErrorNotice error={error} /> : null}
         {asksCode ? (
           <TextField
-            label="Code of your authenticator"
+            label="Authentication code"
             hint="Six digits"
             inputMode="numeric"
             autoComplete="one-time-code"

@@ -45,18 +45,21 @@ export function AddVariable({
   return (
     <form className={`${v.add} ${others.length > 0 ? v.withSource : ''}`} onSubmit={submit}>
       <TextField
-        label="Name"
+        label="Key"
         placeholder="DATABASE_URL"
         error={wrong}
-        hint={known.includes(key) ? 'It exists: its value is replaced' : undefined}
+        hint={known.includes(key) ? 'This variable exists: saving replaces its value' : undefined}
         disabled={refusal !== null}
         value={key}
         onChange={(event) => setKey(event.target.value.trim())}
       />
       {others.length > 0 ? (
         <SelectField
-          label="From"
-          options={[{ value: '', text: 'A value' }, ...others.map(({ id, name }) => ({ value: id, text: name }))]}
+          label="Source"
+          options={[
+            { value: '', text: 'Value' },
+            ...others.map(({ id, name }) => ({ value: id, text: `From ${name}` })),
+          ]}
           disabled={refusal !== null}
           value={from}
           onChange={(event) => {
@@ -76,15 +79,15 @@ export function AddVariable({
         />
       ) : (
         <TextField
-          label="Its variable"
-          hint="Databases offer URL, HOST, PORT, USER, PASSWORD and DATABASE"
+          label="Variable of that service"
+          hint="A database offers URL, HOST, PORT, USER, PASSWORD and DATABASE"
           list="offered"
           value={value}
           onChange={(event) => setValue(event.target.value.trim())}
         />
       )}
       <SelectField
-        label="For"
+        label="Scope"
         options={SCOPES}
         disabled={refusal !== null}
         value={scope}

@@ -30,9 +30,9 @@ export function PasteDialog({
     onClose();
   };
   return (
-    <Dialog title="Paste a .env file" open onClose={onClose} wide>
+    <Dialog title="Add from .env" open onClose={onClose} wide>
       <AreaField
-        label="Content"
+        label="Contents of the .env file"
         rows={8}
         error={problems.join('. ')}
         value={text}
@@ -41,12 +41,12 @@ export function PasteDialog({
       <div className={v.diff} role="status">
         <List word="New" keys={added} />
         <List word="Replaced (stored values are never shown, so they cannot be compared)" keys={replaced} />
-        <List word="Not in the text, they stay" keys={kept} />
+        <List word="Not in the text, unchanged" keys={kept} />
       </div>
       <DialogFoot>
-        <Button onClick={onClose}>Close</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button look="primary" disabled={entries.length === 0 || problems.length > 0} onClick={take}>
-          Take {entries.length === 0 ? '' : entries.length}
+          Add {entries.length === 0 ? '' : entries.length}
         </Button>
       </DialogFoot>
     </Dialog>

@@ -59,11 +59,13 @@ export function VariableEditor({
               <div className={u.cardHead}>
                 <h2>Variables</h2>
                 <Button small refusal={refusal} onClick={() => setPasting(true)}>
-                  Paste a .env file
+                  Add from .env
                 </Button>
               </div>
               {keys.length === 0 ? (
-                <Empty title="No variables yet">Builds and the application get them as environment variables.</Empty>
+                <Empty title="No variables yet">
+                  Variables configure your application: builds and running replicas get them as environment variables.
+                </Empty>
               ) : (
                 <VariableTable
                   keys={keys}
@@ -82,7 +84,7 @@ export function VariableEditor({
                 onAdd={(key, content) => edit({ [key]: content })}
               />
             </section>
-            {save.error ? <ErrorNotice title="Nothing was saved" error={save.error} /> : null}
+            {save.error ? <ErrorNotice title="The changes were not saved" error={save.error} /> : null}
             {saved ? (
               <Notice tone="good" title="Saved">
                 {children}

@@ -57,7 +57,7 @@ function Row({
 }) {
   const [typing, setTyping] = useState(false);
   const scope = edit?.scope ?? variable?.scope ?? 'all';
-  const state = edit === undefined ? '' : edit === null ? 'is deleted' : variable ? 'is replaced' : 'new';
+  const state = edit === undefined ? '' : edit === null ? 'will be deleted' : variable ? 'will be replaced' : 'new';
   return (
     <li className={`${v.row} ${edit === undefined ? '' : v.edited}`}>
       <code className={edit === null ? v.deleted : undefined}>{name}</code>
@@ -101,7 +101,7 @@ function Row({
           </fieldset>
         ) : (
           <span className={u.dim}>
-            {state !== '' ? state : variable?.kind === 'reference' ? 'refers to another service' : 'set, never shown'}
+            {state !== '' ? state : variable?.kind === 'reference' ? 'refers to another service' : 'set, value hidden'}
             {scope === 'all' ? '' : `, for ${scopeText(scope).toLowerCase()} only`}
           </span>
         )}

@@ -19,7 +19,7 @@ export function VariablesPage() {
       write={(body) => put(PATH, { path, body })}
       refusal={role ?? changeRefusal(service)}
     >
-      <p>The next deployment gets them; what runs keeps what it has.</p>
+      <p>They take effect with the next deployment. Running replicas keep their values.</p>
       <div>
         <DeployButton workspaceId={path.workspaceId} service={service} text="Deploy now" />
       </div>

@@ -22,17 +22,19 @@ export function AuditPage() {
     <Loaded query={query} skeleton={<Skeleton rows={6} height={40} />}>
       {({ entries, page }) =>
         entries.length === 0 ? (
-          <Empty title="No changes yet">Every change is recorded and kept for 90 days.</Empty>
+          <Empty title="No changes yet">
+            The audit log shows who changed what. Entries are kept for 90 days or longer.
+          </Empty>
         ) : (
           <>
             <section className={`${u.card} ${u.tableWrap}`}>
               <table className={u.table}>
                 <thead>
                   <tr>
-                    <th scope="col">When</th>
-                    <th scope="col">Who</th>
+                    <th scope="col">Time</th>
+                    <th scope="col">Actor</th>
                     <th scope="col">What</th>
-                    <th scope="col">Of</th>
+                    <th scope="col">Target</th>
                     <th scope="col">Request</th>
                   </tr>
                 </thead>

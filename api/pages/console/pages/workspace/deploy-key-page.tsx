@@ -38,7 +38,7 @@ export function DeployKeyPage() {
               <div className={`${u.cardBody} ${u.stack}`}>
                 <p>
                   Add it to a private repository (GitHub: Settings, Deploy keys; GitLab: Settings, Repository, Deploy
-                  keys) with the right to read. Then deploy the repository by its SSH address, such as{' '}
+                  keys) with read access. Then deploy the repository by its SSH address, such as{' '}
                   <code>git@github.com:owner/name.git</code>.
                 </p>
                 <pre className={w.publicKey}>{publicKey}</pre>
@@ -53,7 +53,7 @@ export function DeployKeyPage() {
               </div>
               {hosts.length === 0 ? (
                 <p className={`${u.cardBody} ${u.dim}`}>
-                  None yet. The keys of a server are remembered when it is first used, and must stay the same.
+                  None yet. The host keys of a server are stored at the first connection and checked at each later one.
                 </p>
               ) : (
                 <ul>
@@ -88,13 +88,14 @@ export function DeployKeyPage() {
       </Loaded>
       <ConfirmDialog
         title={`Forget the keys of ${leaving?.host}?`}
-        action="Forget them"
+        action="Forget host keys"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && forget.mutate(leaving.id)}
         write={forget}
       >
-        Do it if the server has new keys on purpose. The keys that it shows at the next use are trusted from then on.
+        Do this only if the keys of the server have changed for a good reason. Its keys are trusted again at the next
+        connection.
       </ConfirmDialog>
     </>
   );

@@ -35,7 +35,7 @@ export function Invitations({ workspaceId, refusal }: { workspaceId: string; ref
               </span>
             </div>
             <span className={u.dim}>
-              the link ends <Ago at={invitation.expiresAt} />
+              expires <Ago at={invitation.expiresAt} />
             </span>
             <Button
               small
@@ -49,14 +49,14 @@ export function Invitations({ workspaceId, refusal }: { workspaceId: string; ref
         ))}
       </ul>
       <ConfirmDialog
-        title={`Withdraw the invitation of ${leaving?.email}?`}
+        title={`Withdraw the invitation for ${leaving?.email}?`}
         action="Withdraw"
         open={leaving !== null}
         onClose={() => setLeaving(null)}
         onConfirm={() => leaving && withdraw.mutate(leaving.id)}
         write={withdraw}
       >
-        The link in the e-mail is worth nothing from then on.
+        The link in the e-mail no longer works.
       </ConfirmDialog>
     </section>
   );

@@ -20,7 +20,7 @@ const LIFETIMES = [
   { value: '30', text: '30 days' },
   { value: '90', text: '90 days' },
   { value: '365', text: 'A year' },
-  { value: '', text: 'Until it is revoked' },
+  { value: '', text: 'No expiration' },
 ];
 
 /** Which keys there are. A new one is shown once. */
@@ -42,7 +42,9 @@ export function KeysPage() {
         {({ keys }) => (
           <section className={u.card}>
             {keys.length === 0 ? (
-              <Empty title="No keys yet">Programs and the command line call the API with one.</Empty>
+              <Empty title="No keys yet">
+                A key lets a program, such as your CI, call the API. rnv login creates one by itself.
+              </Empty>
             ) : (
               <ul>
                 {keys.map((key) => (
@@ -84,16 +86,16 @@ export function KeysPage() {
       </Loaded>
       <ConfirmDialog
         title={`Revoke ${ending?.name}?`}
-        action="Revoke for good"
+        action="Revoke key"
         open={ending !== null}
         onClose={() => setEnding(null)}
         onConfirm={() => ending && revoke.mutate(ending.id)}
         write={revoke}
       >
-        Programs that use it are refused from now on.
+        Programs that use this key can no longer call the API.
       </ConfirmDialog>
       <SecretDialog
-        title="Your new key"
+        title="New API key"
         secrets={secret === null ? null : [{ label: 'Key', value: secret }]}
         onClose={() => setSecret(null)}
       />
@@ -126,9 +128,14 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
   );
   return (
     <WriteForm className={`${w.add} ${w.addKey}`} write={add} ready={name.trim() !== ''}>
-      <TextField label="Name" hint="What uses it" value={name} onChange={(event) => setName(event.target.value)} />
+      <TextField
+        label="Name"
+        hint="The program or machine that uses it"
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+      />
       <SelectField
-        label="May"
+        label="Permission"
         options={[
           { value: 'write', text: 'Read and write' },
           { value: 'read', text: 'Read' },
@@ -136,9 +143,14 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
         value={scope}
         onChange={(event) => setScope(event.target.value as 'read' | 'write')}
       />
-      <SelectField label="For" options={LIFETIMES} value={days} onChange={(event) => setDays(event.target.value)} />
+      <SelectField
+        label="Expiration"
+        options={LIFETIMES}
+        value={days}
+        onChange={(event) => setDays(event.target.value)}
+      />
       <Button type="submit" pending={add.isPending} disabled={name.trim() === ''}>
-        Make a key
+        Create key
       </Button>
       {add.error ? <ErrorNotice title="The key was not created" error={add.error} /> : null}
     </WriteForm>

@@ -17,10 +17,10 @@ import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/members';
 const ROLES: readonly { value: Role; text: string }[] = [
-  { value: 'viewer', text: 'Viewer: reads' },
-  { value: 'developer', text: 'Developer: deploys and changes' },
-  { value: 'admin', text: 'Admin: members and settings too' },
-  { value: 'owner', text: 'Owner' },
+  { value: 'viewer', text: 'Viewer: can read' },
+  { value: 'developer', text: 'Developer: can deploy' },
+  { value: 'admin', text: 'Admin: can manage members' },
+  { value: 'owner', text: 'Owner: can do everything' },
 ];
 
 /** Who may do what in the workspace. */
@@ -53,8 +53,8 @@ export function MembersPage() {
                     <strong>{member.email}</strong>
                     <span className={u.dim}>
                       since <Ago at={member.createdAt} />
-                      {member.mfaEnabled ? ', with a second factor' : ''}
-                      {member.emailVerified ? '' : ', address not verified'}
+                      {member.mfaEnabled ? ', two-factor authentication' : ''}
+                      {member.emailVerified ? '' : ', e-mail not verified'}
                     </span>
                   </div>
                   <select
@@ -95,7 +95,7 @@ export function MembersPage() {
         onConfirm={() => leaving && end.mutate(leaving.id)}
         write={end}
       >
-        The membership ends and the keys of this member are revoked. What they deployed stays.
+        They lose access, and their keys are revoked. Their deployments are kept.
       </ConfirmDialog>
     </>
   );
@@ -107,7 +107,7 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
   const body = () => ({ email: email.trim(), role });
   const add = useWrite(() => post(PATH, { path: { workspaceId }, body: body() }), {
     onDone: () => {
-      toast(`${email.trim()} is invited and finds the invitation in the console`);
+      toast(`${email.trim()} was invited and sees the invitation in the console`);
       setEmail('');
     },
   });
@@ -116,7 +116,7 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
     {
       onDone: ({ sent }) => {
         if (!sent) return;
-        toast(`${email.trim()} gets an e-mail`);
+        toast(`${email.trim()} was sent an e-mail`);
         add.reset();
         setEmail('');
       },
@@ -128,7 +128,7 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
       <TextField
         label="E-mail address"
         type="email"
-        hint="Of a user of this installation, or of somebody to invite"
+        hint="They accept the invitation in the console, or by e-mail if they have no account"
         disabled={refusal !== null}
         value={email}
         onChange={(event) => {
@@ -145,7 +145,7 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
         onChange={(event) => setRole(event.target.value as Role)}
       />
       <Button type="submit" refusal={refusal} pending={add.isPending} disabled={email.trim() === ''}>
-        Add
+        Invite member
       </Button>
       {unknown ? (
         <Notice tone="plain" title={`${email.trim()} has no account here`}>
@@ -156,7 +156,7 @@ function AddMember({ workspaceId, refusal }: { workspaceId: string; refusal: str
           </div>
         </Notice>
       ) : add.error ? (
-        <ErrorNotice title="The member was not added" error={add.error} />
+        <ErrorNotice title="The member was not invited" error={add.error} />
       ) : null}
       {invite.error ? <ErrorNotice title="The invitation was not sent" error={invite.error} /> : null}
       {invite.data?.sent === false ? (

@@ -23,11 +23,11 @@ export function UsagePage() {
             <Meter name="Build minutes this month" {...entitlements.buildMinutes} />
             <Fact name="Build concurrency" value={String(entitlements.buildConcurrency)} />
             <Fact
-              name="Logs are kept"
+              name="Log retention"
               value={`${entitlements.logDays} ${entitlements.logDays === 1 ? 'day' : 'days'}`}
             />
             <Meter
-              name="Estimated a month"
+              name="Estimated per month"
               used={billing.estimatedMonthly}
               limit={billing.budget === 0 ? null : billing.budget}
               unit={billing.currency}
@@ -45,10 +45,10 @@ export function UsagePage() {
 function Budget({ billing: { budgetUsedPercent, allowOverages } }: { billing: Workspace['billing'] }) {
   if (budgetUsedPercent === null || budgetUsedPercent < 80) return null;
   return (
-    <Notice tone="warn" title={`${budgetUsedPercent} % of the budget are used`}>
+    <Notice tone="warn" title={`${budgetUsedPercent} % of the budget used`}>
       {allowOverages
-        ? 'Deployments go on beyond it.'
-        : 'What would cost more than the budget is refused. Choose smaller plans, or raise it in the settings.'}
+        ? 'Overages are allowed, so deployments continue.'
+        : 'Deployments that exceed the budget are refused. Choose smaller plans, or raise the budget in the settings.'}
     </Notice>
   );
 }
@@ -109,7 +109,7 @@ function Costs({
               Replicas
             </th>
             <th scope="col" className={u.end}>
-              Estimated a month
+              Estimated per month
             </th>
           </tr>
         </thead>

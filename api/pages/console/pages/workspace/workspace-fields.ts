@@ -1,45 +1,57 @@
 import type { FieldGroup } from '../settings/schema-form.js';
 
-/** The settings of a workspace; all act at once. */
+/** The settings of a workspace; all take effect at once. */
 export const WORKSPACE_GROUPS: readonly FieldGroup[] = [
   {
     title: 'Deployments',
     fields: [
-      { name: 'buildConcurrency', label: 'Build concurrency', hint: 'Others wait and say so' },
+      {
+        name: 'buildConcurrency',
+        label: 'Build concurrency',
+        hint: 'How many builds run at the same time; others wait',
+      },
       {
         name: 'overlappingDeploys',
         label: 'Overlapping deployments',
-        hint: 'cancels the older one, or waits for it',
+        hint: 'Whether a new deployment cancels the one that runs, or waits for it',
       },
-      { name: 'defaultRegion', label: 'Default region' },
-      { name: 'timezone', label: 'Time zone' },
+      { name: 'defaultRegion', label: 'Default region', hint: 'The region of new services' },
+      { name: 'timezone', label: 'Time zone', hint: 'The time zone of the workspace, such as Europe/Berlin' },
     ],
   },
   {
-    title: 'E-mails',
+    title: 'E-mail notifications',
     fields: [
-      { name: 'notificationEmail', label: 'Address' },
-      { name: 'deployNotifications', label: 'Deployment e-mails' },
-      { name: 'previewNotifications', label: 'Preview e-mails' },
-      { name: 'includePreviewLogs', label: 'Logs of previews' },
-      { name: 'securityContact', label: 'Security contact' },
+      { name: 'notificationEmail', label: 'Notification e-mail', hint: 'The address that receives the e-mails below' },
+      { name: 'deployNotifications', label: 'Deployment e-mails', hint: 'Which deployments send an e-mail' },
+      { name: 'previewNotifications', label: 'Preview e-mails', hint: 'Every deployment of a preview sends an e-mail' },
+      {
+        name: 'includePreviewLogs',
+        label: 'Preview logs',
+        hint: 'Show the lines of previews in the log of the service',
+      },
+      { name: 'securityContact', label: 'Security contact', hint: 'Who is contacted about a security problem' },
     ],
   },
   {
-    title: 'Cost',
+    title: 'Billing',
     fields: [
-      { name: 'currency', label: 'Currency' },
-      { name: 'budget', label: 'Monthly budget', hint: '0 for none' },
-      { name: 'budgetAlerts', label: 'Budget alerts' },
-      { name: 'allowOverages', label: 'Allow overages' },
+      { name: 'currency', label: 'Currency', hint: 'The currency of prices and of the budget' },
+      { name: 'budget', label: 'Monthly budget', hint: 'Deployments beyond it are refused; 0 for no budget' },
+      { name: 'budgetAlerts', label: 'Budget alerts', hint: 'Send an e-mail at 80 % and at 100 % of the budget' },
+      {
+        name: 'allowOverages',
+        label: 'Allow overages',
+        hint: 'Deployments may exceed the budget and the build minutes',
+      },
     ],
   },
   {
-    title: 'Access and appearance',
+    title: 'Security and appearance',
     fields: [
-      { name: 'requireMfa', label: 'Require a second factor for writes' },
-      { name: 'description', label: 'Description' },
-      { name: 'avatarColor', label: 'Colour', hint: 'As #rrggbb' },
+      { name: 'requireMfa', label: 'Require two-factor authentication', hint: 'Members without it can only read' },
+      { name: 'description', label: 'Description', hint: 'Shown to members' },
+      { name: 'avatarColor', label: 'Colour', hint: 'The colour of the workspace, as #rrggbb' },
     ],
   },
 ];

@@ -8,11 +8,11 @@ const PAGES = [
   { to: '/w/$workspaceId/settings', text: 'Settings' },
   { to: '/w/$workspaceId/settings/usage', text: 'Usage' },
   { to: '/w/$workspaceId/settings/members', text: 'Members' },
-  { to: '/w/$workspaceId/settings/keys', text: 'Keys' },
-  { to: '/w/$workspaceId/settings/groups', text: 'Groups' },
+  { to: '/w/$workspaceId/settings/keys', text: 'API keys' },
+  { to: '/w/$workspaceId/settings/groups', text: 'Environment groups' },
   { to: '/w/$workspaceId/settings/webhooks', text: 'Webhooks' },
   { to: '/w/$workspaceId/settings/deploy-key', text: 'Deploy key' },
-  { to: '/w/$workspaceId/settings/audit', text: 'Audit' },
+  { to: '/w/$workspaceId/settings/audit', text: 'Audit log' },
 ] as const;
 
 /** The frame of the pages about the workspace itself. */

@@ -1,5 +1,9 @@
 import { expect } from 'chai';
-import { declaredArguments, guardDockerfile } from '../../../../../workers/builders/dockerfile/dockerfile-guard.js';
+import {
+  declaredArguments,
+  guardDockerfile,
+  namedImages,
+} from '../../../../../workers/builders/dockerfile/dockerfile-guard.js';
 
 const SERVICE = '01a20098-29f0-7198-b4cb-6e5d4e20444f';
 const guard = (text: string, buildArgs = {}, ownPrefix: string | null = null) =>
@@ -55,6 +59,16 @@ describe('A Dockerfile', () => {
     expect([...declaredArguments(text)])
       .to.include.members(['A', 'B', 'C', 'D', 'F'])
       .and.not.include('E');
+  });
+
+  it('names images from elsewhere, and perhaps a stage that is not there', () => {
+    const text =
+      'ARG V=22\nFROM node:$V AS made\nFROM alpine\nCOPY --from=made / /\nCOPY --from=0 / /\nCOPY --from=mode / /';
+    expect(namedImages(text, {})).to.deep.equal([
+      { image: 'node:22', isLikeStage: false },
+      { image: 'alpine', isLikeStage: false },
+      { image: 'mode', isLikeStage: true },
+    ]);
   });
 
   it('is checked in linear time', () => {

@@ -1,0 +1,12 @@
+import type { ErrorCode } from '../../../shared/core/errors.js';
+
+/** The codes with which a deployment is refused when it is queued, beside those of every write. */
+export const QUEUE_ERRORS: readonly ErrorCode[] = [
+  'source_invalid',
+  'billing_required',
+  'conflict',
+  'idempotency_legacy_conflict',
+  'service_archived',
+  'hosting_disabled',
+  'capacity_exceeded',
+];

@@ -1,0 +1,41 @@
+import { describeApi } from '../http/openapi.js';
+import type { Json } from '../http/openapi-schemas.js';
+import { ROUTES } from './index.js';
+import { DELIVERIES } from './webhooks/deliveries.js';
+
+const TAGS = {
+  catalog: 'What the installation offers: service types, plans, regions and runtimes',
+  workspace: 'Workspaces: settings, costs and usage',
+  'deploy-key': 'The SSH key that reads private repositories, and the servers it was used for',
+  webhook: 'Webhooks, which tell other systems of deployments, runs, backups and costs',
+  project: 'Projects, which group services by environment',
+  environment: 'Environments of a project; in a protected one only admins change anything',
+  service: 'Services: applications and databases',
+  deployment: 'Deployments: a build of a source and its release',
+  detection: 'What a deployment of a repository would do',
+  operation: 'Queued changes of a service: restart, suspend, resume, routing, restore, delete',
+  run: 'Runs of cron services',
+  hook: 'Addresses at which git providers report pushes',
+  backup: 'Backups of databases',
+  variable: 'Variables of a service, which are encrypted and never shown',
+  group: 'Environment groups: variables that several services share',
+  'group-variable': 'Variables of an environment group',
+  log: 'Log lines of builds, releases and replicas',
+  preview: 'Previews: services that show another branch for a limited time',
+  'pull-request': 'Pull requests that git providers reported',
+  domain: 'Host names of services',
+  metrics: 'Measurements of a service over time',
+  canvas: 'The canvas: services with their positions and their references',
+  member: 'Members of a workspace and their roles',
+  invitation: 'Invitations of people who have no account',
+  key: 'API keys',
+  audit: 'Who changed what',
+  session: 'Sign-in with a browser session',
+  mfa: 'The second factor of the signed-in user',
+  verification: 'Verification of the e-mail address',
+};
+
+/** The OpenAPI document of this version of the API. */
+export function apiDocument(): Json {
+  return describeApi(ROUTES, { tags: TAGS, deliveries: DELIVERIES });
+}

@@ -1,0 +1,27 @@
+import type { Config } from '../../../shared/core/config.js';
+import type { BuildContext, BuildRequest } from '../builder.js';
+import { readFiles } from '../reader/read-files.js';
+import type { DockerfileBuild, DockerfileInput } from './read-dockerfile.js';
+
+/**
+ * Reads a repository's Dockerfile in another process (`readDockerfile`), with the variables of the build, and tells the log about it.
+ * Throws `BuildError`.
+ */
+export async function openDockerfile(
+  places: Pick<DockerfileInput, 'app' | 'project' | 'ownPrefix'>,
+  { buildEnvironment }: Pick<Config, 'buildEnvironment'>,
+  { configuration, environment }: Pick<BuildRequest, 'configuration' | 'environment'>,
+  { log, signal }: Pick<BuildContext, 'log' | 'signal'>,
+): Promise<DockerfileBuild> {
+  const { dockerContext, dockerfilePath } = configuration;
+  const variables = { ...withoutPaths(buildEnvironment), CI: 'true', ...environment };
+  const build = await readFiles('readDockerfile', { ...places, dockerContext, dockerfilePath, variables }, { signal });
+  await log(`Builds the Dockerfile ${dockerfilePath}`);
+  for (const note of build.notes) await log(note, 'warn');
+  return build;
+}
+
+/** Removes variables whose values are paths of this host, which do not exist in the container. */
+export function withoutPaths(variables: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => !value.startsWith('/')));
+}

@@ -1,0 +1,73 @@
+import { errorMessage } from '../../../shared/core/errors.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
+import type { Sandbox } from '../../sandbox/sandbox.js';
+import type { ImageProbe } from '../health-watch.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import { sandboxIdOf } from './replica-sandbox.js';
+
+/** A check that has not passed yet runs again after this time, in milliseconds, unless the image's interval is shorter. */
+const STARTING_MS = 1_000;
+const MAX_SAID = 300;
+
+type Inside = Pick<Sandbox, 'exec'>;
+
+/** Runs the HEALTHCHECK of a replica's image once. Resolves to '' if it passes, and otherwise to the reason. */
+export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: ReleaseSpec): Promise<string> {
+  const { process, workingDirectory } = image.manifest;
+  if (process?.healthCheck === undefined) return '';
+  const { args, timeoutMs } = process.healthCheck;
+  const command = { args, timeoutMs, user: process.user, cwd: workingDirectory || '/' };
+  const { code, output } = await sandbox.exec(sandboxIdOf(row), command).catch((error: unknown) => {
+    return { code: null, output: errorMessage(error) };
+  });
+  if (code === 0) return '';
+  const said = output.trim().split('\n').at(-1)?.slice(0, MAX_SAID) ?? '';
+  const how = code === null ? 'did not end in time' : `failed with code ${code}`;
+  return `the image's HEALTHCHECK ${how}${said && `: ${said}`}`;
+}
+
+/** Runs the HEALTHCHECK of an image in one replica, in the background: a check may take as long as its image allows. */
+export class ImageCheck implements ImageProbe {
+  readonly #sandbox: Inside;
+  /** Counts attempts to run the replica, so that a check of an earlier one is ignored. */
+  #attempt = 0;
+  #isRunning = false;
+  #nextAt = 0;
+  #hasPassed = false;
+  #failures = 0;
+  #answer = '';
+
+  constructor(sandbox: Inside) {
+    this.#sandbox = sandbox;
+  }
+
+  begin(): void {
+    this.#attempt += 1;
+    this.#isRunning = false;
+    this.#nextAt = 0;
+    this.#hasPassed = false;
+    this.#failures = 0;
+    this.#answer = '';
+  }
+
+  /** Starts a check if one is due. */
+  trouble(row: ReplicaRow, spec: ReleaseSpec): string {
+    const check = spec.image.manifest.process?.healthCheck;
+    if (check === undefined) return '';
+    if (!this.#isRunning && Date.now() >= this.#nextAt) void this.#run(row, spec, check.intervalMs);
+    if (this.#hasPassed) return this.#failures >= check.retries ? this.#answer : '';
+    return this.#answer === '' ? "the image's HEALTHCHECK has not ended yet" : this.#answer;
+  }
+
+  async #run(row: ReplicaRow, spec: ReleaseSpec, intervalMs: number): Promise<void> {
+    const attempt = this.#attempt;
+    this.#isRunning = true;
+    const answer = await checkImage(this.#sandbox, row, spec);
+    if (attempt !== this.#attempt) return;
+    this.#isRunning = false;
+    this.#answer = answer;
+    this.#failures = answer === '' ? 0 : this.#failures + 1;
+    this.#hasPassed ||= answer === '';
+    this.#nextAt = Date.now() + (this.#hasPassed ? intervalMs : Math.min(STARTING_MS, intervalMs));
+  }
+}
