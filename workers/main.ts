@@ -36,11 +36,11 @@ import { openNetwork } from './network/open-network.js';
 import { loadReleaseSpec } from './releases/release-spec.js';
 import { CheckRecorder } from './runtime/check-recorder.js';
 import { usersOf } from './runtime/process/firewall.js';
-import { createProcessRuntime } from './runtime/process/process-runtime.js';
+import { createProcessRuntime } from './runtime/process/process-host.js';
 import { createSandbox } from './sandbox/create-sandbox.js';
 import { DiskGuard } from './sandbox/disk-guard.js';
-import { createGitSource } from './sources/git-source.js';
-import { createPushedSource, createSources } from './sources/pushed-source.js';
+import { GitSource } from './sources/git-source.js';
+import { createSources, PushedSource } from './sources/pushed-source.js';
 import { createSshAccess } from './sources/ssh-access.js';
 import { sweepDefinitions } from './sweeps/sweep-definitions.js';
 import { Sweeps } from './sweeps/sweeps.js';
@@ -94,8 +94,8 @@ try {
   disk.start();
   const installation = await installationId(db);
   const source = createSources({
-    git: createGitSource({ config, log, ssh: createSshAccess({ db, keyring, dataDir: config.dataDir }) }),
-    pushed: createPushedSource({ db, keyring, config }),
+    git: new GitSource({ config, log, ssh: createSshAccess({ db, keyring, dataDir: config.dataDir }) }),
+    pushed: new PushedSource({ db, keyring, config }),
   });
   const toolchains = createToolchains({ ...config, log });
   // What only containers need is large, and is loaded only for them.

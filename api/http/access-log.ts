@@ -3,7 +3,7 @@ import type { Logger } from '../../shared/core/log.js';
 import type { Metrics } from './metrics.js';
 import type { ApiMiddleware } from './state.js';
 
-/** In characters. Paths of the API are shorter. */
+/** Characters of a path that are logged. */
 const LOGGED_PATH = 512;
 
 /** Writes one log line and records one observation for each request, when it is answered or its connection is lost. */
@@ -15,7 +15,7 @@ export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
       const route = ctx.state.route?.path ?? 'other';
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
-      // Callers poll. People look for changes and failures.
+      // Successful reads are mostly polls.
       const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
       if (!log.isLevelEnabled(level)) return;
       const { caller } = ctx.state;

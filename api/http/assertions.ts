@@ -1,12 +1,12 @@
 import { AppError } from '../../shared/core/errors.js';
 
-/** The row itself. Throws not_found if there is none. */
+/** Returns the row. Throws not_found if there is none. */
 export function found<T>(row: T | undefined): T {
   if (row === undefined) throw new AppError('not_found');
   return row;
 }
 
-/** Throws invalid_confirmation unless the caller typed the exact name of what changes for good. */
+/** Throws invalid_confirmation unless `confirm` is the exact name of what changes for good. */
 export function assertConfirmed(confirm: string, { name }: { name: string }): void {
   if (confirm === name) return;
   throw new AppError('invalid_confirmation', undefined, [{ path: '/confirm', message: 'must be the exact name' }]);

@@ -12,8 +12,8 @@ const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
  * Reads the body up to the limit and parses it as JSON. Without a body, the parsed body stays undefined. Throws
  * payload_too_large, invalid_json, invalid_request.
  *
- * koa-body reads the bytes as latin1 text and enforces the limit. Its JSON parser is not used: it keeps the last of two
- * equal keys and replaces invalid UTF-8, and payloads that are compared must not change silently.
+ * koa-body reads the bytes as latin1 text and enforces the limit. Its JSON parser is not used: it accepts
+ * duplicate keys and replaces invalid UTF-8, so a payload could change silently.
  */
 export function body(): ApiStep {
   const reader = lazily(createReader);
@@ -28,7 +28,7 @@ export function body(): ApiStep {
   return (ctx) => {
     if (!carriesBody(ctx)) return;
     if (!JSON_TYPE.test(ctx.get('Content-Type'))) throw wrongHeader('Content-Type', 'must be application/json');
-    // koa-body would inflate the body, and a small one could become large.
+    // koa-body would inflate the body, and a small one could become very large.
     if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
       throw wrongHeader('Content-Encoding', 'must be absent: bodies are not compressed');
     }
@@ -36,7 +36,7 @@ export function body(): ApiStep {
   };
 }
 
-/** Loads koa-body with the first body: it takes 12 MiB, which an API that is only read does without. */
+/** Loads koa-body with the first body, because it takes 12 MiB. */
 async function createReader(): Promise<ApiMiddleware> {
   const { HttpMethodEnum, koaBody } = await import('koa-body');
   return koaBody({

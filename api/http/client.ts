@@ -4,8 +4,8 @@ import { peerUser } from '../auth/peer-user.js';
 import type { ApiContext } from './state.js';
 
 /**
- * The name under which limits and sessions without TLS know the client: its address (IPv6: its /64). A process of this
- * host is known by its user, because hosted applications have the same address as a browser on the host.
+ * Identifies the client for limits and for sessions without TLS: by its address (IPv6: the /64). A process of this host is identified
+ * by its user, because hosted applications have the same address as a browser on the host.
  */
 export async function clientOf(ctx: ApiContext): Promise<string> {
   const { socket } = ctx.req;
@@ -13,13 +13,13 @@ export async function clientOf(ctx: ApiContext): Promise<string> {
   return isHere(socket.remoteAddress ?? '', socket) ? clientOfSocket(socket) : localClient(null);
 }
 
-/** The client at the other end of a socket, which can be a proxy. */
+/** Identifies the client at the other end of a socket, which can be a proxy. */
 export async function clientOfSocket(socket: Socket): Promise<string> {
   const { remoteAddress = '' } = socket;
   return isHere(remoteAddress, socket) ? localClient(await peerUser(socket)) : clientKey(remoteAddress);
 }
 
-/** The name of all processes of one user of this host. Null stands for an unknown user. */
+/** Names the processes of one user of this host; null: an unknown user. */
 export function localClient(user: number | null): string {
   return `local user ${user ?? 'unknown'}`;
 }

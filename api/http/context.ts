@@ -22,11 +22,11 @@ export interface AppDeps extends CommandDeps {
   keyring: Keyring;
   mailer: Mailer;
   log: Logger;
-  /** True when the process is ending. Then /readyz is 503, and each connection is closed after its answer. */
+  /** True while the process ends. Then /readyz is 503, and each connection is closed after its answer. */
   isEnding: () => boolean;
 }
 
-/** What handlers receive. `createApp` adds these to `AppDeps`. */
+/** What handlers receive: `AppDeps`, and what `createApp` adds. */
 export interface ApiDeps extends AppDeps {
   cursors: CursorCodec;
   csrf: CsrfTokens;
@@ -42,7 +42,7 @@ export interface Caller {
   userId: string;
   email: string;
   emailVerified: boolean;
-  /** Whether a workspace's `requireMfa` is satisfied: the session was opened with a code, or the key's owner has a factor. */
+  /** True if `requireMfa` is satisfied: the session was opened with a code, or the key's owner has a second factor. */
   secondFactor: boolean;
   scope: KeyScope;
   /** The only workspace of a key; null for a session. */

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/core/errors.js';
 
-/** What a cursor is bound to: it is refused for another caller, workspace, path or filter. */
+/** A cursor is refused for another caller, workspace, path or filter. */
 export interface CursorBinding {
   caller: string;
   path: string;
@@ -19,11 +19,11 @@ const ID_BYTES = 16;
 const TAG_BYTES = 16;
 const LENGTH = TIME_BYTES + ID_BYTES + TAG_BYTES;
 
-/** Makes and reads the opaque cursors of collections (specification, Pagination 2): authenticated, bound to a request. */
+/** Encodes and decodes the opaque cursors of collections (specification, Pagination 2). They are authenticated and bound to a request. */
 export class CursorCodec {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material; the codec's own key is derived from it. */
+  /** `secret` is the installation's key material; the codec's key is derived from it. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.cursor', 32));
   }
@@ -35,7 +35,7 @@ export class CursorCodec {
     return Buffer.concat([place, this.#tag(place, binding)]).toString('base64url');
   }
 
-  /** Throws `invalid_cursor` for everything this codec did not make for this very binding. */
+  /** Throws `invalid_cursor` unless this codec made the cursor for this binding. */
   decode(cursor: string, binding: CursorBinding): CursorPosition {
     const bytes = Buffer.from(cursor, 'base64url');
     if (bytes.length !== LENGTH || bytes.toString('base64url') !== cursor) throw new AppError('invalid_cursor');

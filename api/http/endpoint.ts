@@ -12,7 +12,7 @@ export const SESSION_ROOT = '/api';
  */
 export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
 
-/** What a caller sees of a route: all that middleware and the OpenAPI document need. */
+/** A route as its callers see it: what the middleware and the OpenAPI document need. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   root: typeof API_ROOT | typeof SESSION_ROOT;

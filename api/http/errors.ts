@@ -3,7 +3,7 @@ import { AppError } from '../../shared/core/errors.js';
 import type { ErrorResponse } from './schema.js';
 import type { ApiContext, ApiMiddleware } from './state.js';
 
-/** The only place that turns a failure into a response. An error that is no `AppError` is a bug: it is logged, and answered with 500. */
+/** Turns failures into responses. An error that is no `AppError` is a bug: it is logged and answered with 500. */
 export function errors(): ApiMiddleware {
   return async (ctx, next) => {
     try {

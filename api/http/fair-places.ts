@@ -1,12 +1,12 @@
 import { AppError } from '../../shared/core/errors.js';
 
 /**
- * A bounded number of places that groups share fairly. If all are taken, the group with the most loses its newest place to a newcomer
- * of a group that stays smaller with it. So a large group that comes first does not keep others out.
+ * A bounded number of places that groups share fairly. If all are taken, the largest group loses its newest place to a newcomer of a
+ * group that remains smaller. So a large group that comes first cannot keep others out.
  */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };
-  /** The places of each group, oldest first: how each learns that it is lost. */
+  /** By group: the `lose` callbacks of its places, oldest first. */
   readonly #groups = new Map<string, Set<(reason: AppError) => void>>();
   #taken = 0;
 
@@ -14,19 +14,19 @@ export class FairPlaces {
     this.#limits = limits;
   }
 
-  /** Returns how to give the place back. `lose` is called if it goes to another group. Throws rate_limited. */
+  /** Takes a place and returns a function that releases it. `lose` is called if another group takes it. Throws rate_limited. */
   take(group: string, lose: (reason: AppError) => void): () => void {
     const places = this.#groups.get(group) ?? new Set();
     const full = this.#taken >= this.#limits.all;
     if (places.size >= this.#limits.each || (full && !this.#makeRoom(places.size + 1))) throw tooMany();
-    // Each place is a function of its own, so that a set tells two of them apart.
+    // A new function for each place, because a set holds equal functions once.
     const place = (reason: AppError) => lose(reason);
     this.#groups.set(group, places.add(place));
     this.#taken += 1;
     return () => this.#giveBack(group, place);
   }
 
-  /** False if no group has more places than a newcomer's group would have. */
+  /** Takes a place from the largest group. Returns false if no group has more places than the newcomer's would have. */
   #makeRoom(size: number): boolean {
     let [largest, most]: [string | null, number] = [null, size];
     for (const [group, places] of this.#groups) if (places.size > most) [largest, most] = [group, places.size];

@@ -18,14 +18,14 @@ export function requestId(log: Logger): ApiMiddleware {
 
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'";
 
-/** Headers of every answer. While the process ends, each connection is closed after its answer. */
+/** Sets the headers of every answer. While the process ends, each connection is closed after its answer. */
 export function headers(isEnding: () => boolean): ApiMiddleware {
   return (ctx, next) => {
     ctx.set('Cache-Control', 'no-store');
     ctx.set('X-Content-Type-Options', 'nosniff');
-    // A page names what it loads. Everything else is no page, whatever it contains.
+    // Pages replace this policy. Nothing else may be rendered as a page, whatever it contains.
     ctx.set('Content-Security-Policy', NO_PAGE);
-    // A browser takes applications on other ports of our host for the same site. They must not embed our answers.
+    // For browsers, applications on other ports of this host are the same site. They must not embed our answers.
     ctx.set('Cross-Origin-Resource-Policy', 'same-origin');
     if (isEnding()) ctx.set('Connection', 'close');
     return next();

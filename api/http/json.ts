@@ -1,13 +1,13 @@
 import { AppError, invalidRequest } from '../../shared/core/errors.js';
 
-const DEEPEST = 32;
-/** Every value costs time in later checks. A canvas of 2000 positions has 6000 values. */
+const MAX_DEPTH = 32;
+/** Each value costs time in validation. A canvas of 2000 positions has 6000 values. */
 const MAX_VALUES = 10_000;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Parses a request body so that what is stored is exactly what was sent. Refuses duplicate keys, which parsers treat
+ * Parses a request body, so that exactly what was sent is stored. Refuses duplicate keys, which parsers treat
  * differently; NUL and lone surrogates, which PostgreSQL cannot hold; `__proto__`; and more values than any request needs.
  * Throws `invalid_json`, `invalid_request`.
  */
@@ -31,8 +31,8 @@ function assertStructure(text: string): void {
   let latest = '';
   for (const [token] of text.matchAll(TOKENS)) {
     if (token === '{' || token === '[') {
-      if (open.push(token === '{' ? new Set() : null) > DEEPEST)
-        throw invalidRequest('', `is nested deeper than ${DEEPEST}`);
+      if (open.push(token === '{' ? new Set() : null) > MAX_DEPTH)
+        throw invalidRequest('', `is nested deeper than ${MAX_DEPTH}`);
     } else if (token === '}' || token === ']') {
       open.pop();
     } else if (token === ':') {

@@ -20,7 +20,7 @@ export interface RequestLabels {
   status: number;
 }
 
-/** The figures for Prometheus: requests of this process, and the state of the platform in the database. */
+/** Metrics for Prometheus: requests of this process, and the state of the platform in the database. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #requests: Histogram<'method' | 'route' | 'status'>;
@@ -110,7 +110,7 @@ export class Metrics {
     this.#requests.observe({ ...labels, status: String(labels.status) }, seconds);
   }
 
-  /** The text of a scrape. Rejects if the database or the engine cannot be reached. */
+  /** Renders a scrape. Rejects if the database or the engine cannot be reached. */
   async scrape(): Promise<string> {
     const [workers, deployments, steps, repairs, edges, pushed, polls] = await Promise.all([
       onlineWorkers(this.#db),

@@ -1,8 +1,8 @@
 import type { ApiContext } from './state.js';
 
 /**
- * Whether one of our pages sent the request. It is 'unknown' if no header tells, as for programs that are not browsers.
- * Such programs send no credentials by themselves, so other sites cannot misuse them.
+ * Whether one of our pages sent the request; 'unknown' without any of the headers, as from programs that are not browsers.
+ * Other sites cannot misuse such programs, because they attach no credentials by themselves.
  */
 export type Sender = 'own' | 'foreign' | 'unknown';
 
@@ -27,7 +27,7 @@ function isOwn(ctx: ApiContext, text: string, publicUrl: string): boolean {
   return host === hostOf(`${protocol}//${ctx.req.headers.host ?? ''}`);
 }
 
-/** Without the port, if it is the default of the scheme. */
+/** Returns host and port, without the default port of the scheme. */
 function hostOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).host : null;
 }

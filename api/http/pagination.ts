@@ -12,7 +12,7 @@ export interface PageView {
   nextCursor: string | null;
 }
 
-/** A cursor is valid for one key, or for all sessions of one user. */
+/** Returns whose cursor it is: one key's, or all sessions' of one user. */
 function cursorOwner({ kind, userId, credentialId }: Caller): string {
   return kind === 'session' ? userId : credentialId;
 }
@@ -24,19 +24,19 @@ export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }
 
-/** The page a request asks for. Throws invalid_cursor. */
+/** Returns the page that a request asks for. Throws invalid_cursor. */
 export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
   const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
   const binding = { caller: cursorOwner(caller), path, filters };
   return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
 }
 
-/** The page a request asks for, or the complete collection if it asks for none. Throws invalid_cursor. */
+/** Returns the page that a request asks for, or the complete collection. Throws invalid_cursor. */
 export function pageRequestOrComplete(request: Paged): PageRequest {
   return asksForPage(request.query) ? pageRequest(request) : COMPLETE;
 }
 
-/** The metadata of a page. The cursor is valid only for this caller, path and these filters. */
+/** Presents the metadata of a page. The cursor is valid only for this caller, path and these filters. */
 export function presentPage(
   { deps, caller, path, query }: Paged,
   { items, hasMore }: Page<{ id: string; created_at: Date }>,

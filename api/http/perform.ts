@@ -12,7 +12,7 @@ import type { ReadRequest, ReadRoute, Route, SessionRoute, SignInLimits, WriteRe
 import type { ApiContext, ApiStep } from './state.js';
 
 const KEY = /^[!-~]{1,160}$/;
-/** Deadlock and serialization failure: the write changed nothing and is tried again. */
+/** Deadlock and serialization failure: the write changed nothing and is retried. */
 const RETRIED = new Set(['40P01', '40001']);
 const TRIES = 3;
 
@@ -37,7 +37,7 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
 
 /**
  * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
- * work; later ones replay its answer. The audit log gets one entry for the work. A failure leaves nothing behind.
+ * work and makes one audit entry; later ones replay its answer. A failure stores nothing.
  */
 function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   const { operation, handler } = route;
@@ -64,7 +64,7 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   };
 }
 
-/** Makes the answer of a write from what its handler returned as `pending`. */
+/** Answers a write whose handler returned `pending`. */
 export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
   return async (ctx) => {
     const { pending } = JSON.parse(String(ctx.body)) as { pending: string };
@@ -74,7 +74,7 @@ export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['comp
   };
 }
 
-/** Tries the write without the handler's transaction. False leaves it to that, which also refuses what has to be refused. */
+/** Tries the write without the handler's transaction. Returns false if the handler has to do or refuse it. */
 async function performDirectly(ctx: ApiContext, deps: ApiDeps, { operation, direct }: WriteRoute): Promise<boolean> {
   if (direct === undefined) return false;
   const { found, input, route } = ctx.state;
@@ -105,7 +105,7 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
-/** What a handler has done, and what is stored of it. */
+/** The result of a handler, as it is stored. */
 interface Work {
   receipt: Receipt;
   entry: AuditEntry | null;
@@ -123,7 +123,7 @@ async function once(
   }
   if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
   const { receipt, entry } = await perform();
-  // Both are sent at once: others wait for what this transaction has locked.
+  // Both are sent at once, because other transactions wait for this one's locks.
   await Promise.all([
     entry && insertAuditEntry(trx, entry),
     receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
@@ -141,7 +141,7 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The receipt's key: the Idempotency-Key within workspace, user, credential, method and path. Throws invalid_request. */
+/** Returns the Idempotency-Key in the scope of workspace, user, credential, method and path. Throws invalid_request. */
 function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   const { route, caller, workspace, input } = ctx.state;
   if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
@@ -156,7 +156,7 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   return { scope: hash(JSON.stringify(scope)), key };
 }
 
-/** What every handler of a workspace's route receives. */
+/** Returns what every handler of the versioned API receives. */
 export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
   // The route's path decides whether there is a workspace, and `defineRoute` types the handler accordingly.
@@ -171,7 +171,7 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/** Throws if the operation needs a higher role because of what was found. */
+/** Throws if these facts demand a higher role than the caller has. */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });
@@ -202,7 +202,7 @@ function writeRequest(
   };
 }
 
-/** The route's path with this request's ids in it. */
+/** Returns the route's path with the ids of this request. */
 function canonicalPath(ctx: ApiContext): string {
   const { route, input } = ctx.state;
   return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import type * as Prometheus from '@prometheus-io/client';
 
 /**
- * The parts of @prometheus-io/client that are used. Its index also loads the metrics of a process and, for these, OpenTelemetry: 60 ms
- * of processor time of a start and 1.5 MiB. The paths are those of the one version that package.json names.
+ * The used parts of @prometheus-io/client. Its index also loads process metrics and OpenTelemetry, which costs 60 ms of processor time
+ * and 1.5 MiB. The paths are valid for the version that package.json pins.
  */
 const load = createRequire(import.meta.url);
 

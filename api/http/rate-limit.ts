@@ -10,7 +10,7 @@ const MINUTE = 60;
 
 export type Limiter = Pick<RateLimiterPostgres, 'consume' | 'reward' | 'points'>;
 
-/** A window that all API processes share. While the database is unavailable, this process counts alone. */
+/** Creates a limit that all API processes share. While the database is unavailable, this process counts alone. */
 export function createLimiter(db: Db, name: string, points: number, seconds = MINUTE): Limiter {
   const window = { keyPrefix: name, points, duration: seconds };
   return new RateLimiterPostgres({
@@ -19,7 +19,7 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // One more than the limit, so that a point that is given back can be taken at once.
+    // One more than the limit, so that a point that was given back can be taken again.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });

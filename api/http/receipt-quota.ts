@@ -2,7 +2,7 @@ import type { Db, Transaction } from '../../shared/core/database/client.js';
 import { AppError } from '../../shared/core/errors.js';
 import { receiptTotals } from '../../shared/receipts/store.js';
 
-/** Receipts of one workspace at a time. A receipt is retained for 24 hours. */
+/** Limits for one workspace. A receipt is retained for 24 hours. */
 const LIMITS = { count: 100_000, bytes: 128 * 1024 * 1024 };
 /** How long the totals of a workspace are reused before the database counts them again. */
 const COUNTED_MS = 10_000;
@@ -15,21 +15,21 @@ interface Totals {
 }
 
 /**
- * Limits the receipts of a workspace. A receipt is never dropped early, so a workspace that has too many cannot make
- * further keyed writes. Receipts of other API processes count after at most ten seconds.
+ * Limits the receipts of a workspace. Receipts are never dropped early: beyond the limit, writes with Idempotency-Key are refused.
+ * Receipts of other API processes count after at most ten seconds.
  */
 export class ReceiptQuota {
-  readonly #most: { count: number; bytes: number };
+  readonly #limits: { count: number; bytes: number };
   readonly #totals = new Map<string, Totals>();
 
-  constructor(most = LIMITS) {
-    this.#most = most;
+  constructor(limits = LIMITS) {
+    this.#limits = limits;
   }
 
   /** Throws rate_limited if the workspace has too many receipts. */
   async assertRoom(trx: Transaction, workspaceId: string): Promise<void> {
     const { count, bytes } = await this.#totalsOf(trx, workspaceId);
-    if (count < this.#most.count && bytes < this.#most.bytes) return;
+    if (count < this.#limits.count && bytes < this.#limits.bytes) return;
     throw new AppError(
       'rate_limited',
       'The workspace has too many answers retained for their Idempotency-Key; send no key, or wait until some are 24 hours old',

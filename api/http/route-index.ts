@@ -16,8 +16,8 @@ const UUID_LENGTH = 36;
 const DASH = 0x2d;
 
 /**
- * Finds a route by its path in one look-up. A router tries the pattern of every route, one after another. What is not
- * found here (a parameter that is no UUID, HEAD, a wrong method, an unknown path) is the router's.
+ * Finds a route by its path in one look-up, where a router tries the pattern of every route. Other requests (a parameter that is no
+ * UUID, HEAD, a wrong method, an unknown path) go on to the router.
  */
 export class RouteIndex {
   readonly #entries = new Map<string, Entry>();
@@ -33,7 +33,7 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // A segment that is a colon itself has no id.
+      // The path itself may have a segment `:`.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';
@@ -43,7 +43,7 @@ export class RouteIndex {
   }
 }
 
-/** The path with `:` in the place of each UUID, and the UUIDs. */
+/** Replaces each UUID of a path by `:`, and returns the UUIDs too. */
 export function shapeOf(path: string): { shape: string; ids: string[] } {
   const ids: string[] = [];
   const shape = path
@@ -59,7 +59,7 @@ export function shapeOf(path: string): { shape: string; ids: string[] } {
   return { shape, ids };
 }
 
-/** Takes one step after the other. Most need not wait for anything, so they cost no promise. */
+/** Runs the steps one after the other. Only steps that return a promise are awaited. */
 export async function takeSteps(steps: readonly ApiStep[], ctx: ApiContext): Promise<void> {
   for (const step of steps) {
     const waiting = step(ctx);

@@ -33,7 +33,7 @@ export interface ReadRequest<Path extends string = string, Query = unknown> {
   /** The requested path with its ids in lower case. Cursors are bound to it. */
   path: string;
   db: Db;
-  /** What was read together with the caller's key; undefined if nothing was, and the handler has to read. */
+  /** Records that were read together with the caller's key; undefined if the handler has to read them. */
   found: Pick<KeyAccess, 'service'> | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   trx: Transaction;
   /** The request's Idempotency-Key in its scope. A deployment keeps it for good. */
   receiptKey: ReceiptKey | null;
-  /** Throws if the operation needs a higher role because of what the handler found. */
+  /** Throws if these facts demand a higher role than the caller has. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
   /** Throws `engine_unavailable`. Call it before anything is queued; the dispatcher is woken after the commit. The route declares `engine`. */
   needEngine: () => void;
@@ -52,22 +52,22 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   wakeDispatcher: () => void;
 }
 
-/** What a write receives that is tried without the handler's transaction. */
+/** What `direct` receives. */
 export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends ReadRequest<Path, Query>,
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
-  /** The audit entry of the write, which has to be stored with it. `answer` is what the caller will see of its target. */
+  /** Makes the audit entry, which has to be stored with the write. `answer` shows the target as the caller will see it. */
   audit: (answer: unknown) => AuditEntry | null;
 }
 
-/** Limits that handlers of session routes apply themselves, because only they know whose secret is guessed. */
+/** Limits that handlers of session routes apply themselves, because only they know the account. */
 export interface SignInLimits {
   guesses: GuessLimit;
   hashing: HashGate;
   mails: MailLimit;
 }
 
-/** What the handler of a session's route receives. It sets cookies, so it gets the context; it opens its own transactions. */
+/** What the handler of a session's route receives. It sets cookies and opens its own transactions. */
 export interface SessionRequest<Body = unknown> {
   deps: ApiDeps;
   limits: SignInLimits;
@@ -123,7 +123,7 @@ interface Definition<
 > {
   method: Method;
   path: Path;
-  /** A key or a session, if it is not given. */
+  /** By default 'key or session'. */
   access?: A;
   operation: A extends 'key or session' ? OperationName : string;
   summary: string;
@@ -132,24 +132,25 @@ interface Definition<
   query?: Query;
   body?: Body;
   example?: Static<Body>;
-  /** 200, if it is not given. */
+  /** By default 200. */
   status?: Endpoint['status'];
   response: Response;
-  /** False for a write that keeps no receipt. Only writes of the versioned API keep any. */
+  /** False for a write that keeps no receipt. Session routes keep none. */
   keyed?: boolean;
   engine?: true;
-  /** True for a read that can take long: it waits for one of few places before its turn. */
+  /** True for a read that can take long: it waits for one of few places. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Makes the answer of a write that waits for a worker or the network. It runs after the commit, outside of any transaction and turn, with
-   * what the handler returned as `pending`. Such a route keeps no receipt.
+   * Answers a write that waits for a worker or the network. It runs after the commit, outside of any transaction and turn, with the
+   * handler's `pending`. Such a route keeps no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
-   * Does a write that has no Idempotency-Key without the handler's transaction, or returns null: then the handler does it. Of a key's request the service of the path is read beforehand, as for a GET.
+   * Does a write without Idempotency-Key outside of the handler's transaction, or returns null to leave it to the handler. If the
+   * caller sent a key, the service of the path has been read, as for a GET.
    */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }

@@ -3,13 +3,13 @@ import { quantile } from '../../shared/metrics/model.js';
 import { busiestServices, type MinuteFigures } from '../resources/metrics/busiest-store.js';
 import { Gauge, type Registry } from './prom-client.js';
 
-/** Stands for all services that are not named. No host name begins like this. */
+/** The label of the sum of all other services. No host name begins with an underscore. */
 const OTHERS = '_others';
 const CLASSES = ['2xx', '3xx', '4xx', '5xx'] as const;
 
 /**
- * Figures of hosted services for Prometheus. Only a bounded number of services have labels of their own: those with the most requests in
- * the last minute. All others are one sum, so the number of series is bounded however many services there are.
+ * Metrics of hosted services for Prometheus. Only the services with the most requests in the last minute have labels of their own; the
+ * others are one sum. So the number of series is bounded.
  */
 export class ServiceMetrics {
   readonly #db: Db;
@@ -39,7 +39,7 @@ export class ServiceMetrics {
     this.#replicas = gauge('replicas', 'Ready replicas', ['service']);
   }
 
-  /** Loads the figures anew. Rejects if the database cannot be reached. */
+  /** Reads the measurements again. Rejects if the database cannot be reached. */
   async update(): Promise<void> {
     const services = this.#most === 0 ? [] : await busiestServices(this.#db, this.#most);
     for (const gauge of [this.#requests, this.#latency, this.#bytes, this.#cpu, this.#memory, this.#replicas])

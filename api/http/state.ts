@@ -14,25 +14,25 @@ interface Input {
 /** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
 export interface ApiState {
   requestId: string;
-  /** The request's logger. Most requests write no line, so it is made with the first one. */
+  /** The request's logger, created with the first line: most requests write none. */
   log: () => Logger;
-  /** Cookies are those of TLS (auth/cookies.ts). */
+  /** True if the cookies are those for TLS (auth/cookies.ts). */
   tls: boolean;
   route: Endpoint;
   caller: Caller;
-  /** What was read together with a key, which may be more than the caller may see. Undefined for a session. */
+  /** Records that were read together with the key, before the caller was authorized. Undefined for a session. */
   found: Omit<KeyAccess, 'key'> | undefined;
   /** Null on a path that names no workspace. */
   workspace: WorkspaceAccess | null;
   /** The parsed body; undefined if there is none. */
   json: unknown;
   input: Input;
-  /** Why the engine cannot be used, or null. Undefined if the route does not need it. */
+  /** The engine's failure; null if it answers, undefined if the route does not need it. */
   engineProblem: unknown;
 }
 
 export type ApiContext = ParameterizedContext<ApiState>;
 export type ApiMiddleware = Middleware<ApiState>;
 
-/** One step of a route: it refuses the request by an error, or the next step follows. The last one answers. */
+/** One step of a route. It throws to refuse the request; the last step answers. */
 export type ApiStep = (ctx: ApiContext) => void | Promise<void>;

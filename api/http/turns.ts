@@ -3,11 +3,11 @@ import { FairPlaces } from './fair-places.js';
 export interface TurnLimits {
   /** Requests of one workspace that run at the same time. */
   each: number;
-  /** Requests of all that run at the same time. */
+  /** Requests of all workspaces that run at the same time. */
   all: number;
-  /** Requests of one workspace that wait; another one is refused. */
+  /** Requests of one workspace that may wait. A further one is refused. */
   waiting: number;
-  /** Requests of all that wait; beyond them the workspace with the most waits for one fewer. Unbounded if it is not given. */
+  /** Requests of all workspaces that may wait. Beyond it, the workspace with the most loses one. Unbounded by default. */
   waitingOfAll?: number;
 }
 
@@ -17,8 +17,8 @@ interface Line {
 }
 
 /**
- * Lets few requests of one workspace run at once in this process, so that one workspace cannot hold all connections to the
- * database. Those that wait keep their order; the workspaces take turns.
+ * Bounds the requests of one workspace that run at once in this process, so that one workspace cannot hold all connections to the
+ * database. Waiting requests keep their order, and the workspaces take turns.
  */
 export class Turns {
   readonly #limits: TurnLimits;
@@ -31,7 +31,7 @@ export class Turns {
     this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
-  /** Resolves when it is this request's turn, with how to end it. Throws rate_limited if too many wait already. */
+  /** Resolves when it is this request's turn, with a function that ends it. Throws rate_limited if too many wait already. */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     const { each, all } = this.#limits;

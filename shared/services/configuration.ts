@@ -151,7 +151,7 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
-/** Adds a sentence to each field. A description that is there already is what messages say of a wrong value (`api/http/problems.ts`). */
+/** Adds a sentence to each field. A description that is there already is what messages say of a wrong value (`api/http/schema-problems.ts`). */
 export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
   sentences: Readonly<Record<keyof T, string>>,
   fields: T,

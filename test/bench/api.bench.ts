@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createService } from '../support/deployments.js';
 import { DIST, type EngineName, type Platform, startPlatform } from '../support/platform.js';
+import { processorMs } from '../support/processor-time.js';
 import { load, requestText, type Served } from './load.js';
 import { median, print } from './measure.js';
-import { processorMs } from './processor-time.js';
 import { record } from './table.js';
 
 const ROUNDS = 7;

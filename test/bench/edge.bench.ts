@@ -3,9 +3,9 @@ import { hasCaddy, startCaddy } from '../support/caddy.js';
 import { createService, deploy } from '../support/deployments.js';
 import { type EngineName, startPlatform } from '../support/platform.js';
 import { freePorts } from '../support/processes.js';
+import { processorMs } from '../support/processor-time.js';
 import { load, requestText, type Served } from './load.js';
 import { median, print } from './measure.js';
-import { processorMs } from './processor-time.js';
 import { record } from './table.js';
 
 const ROUNDS = 7;

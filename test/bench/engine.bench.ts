@@ -8,11 +8,12 @@ import { HANDLERS } from '../../workers/handlers-by-queue.js';
 import { LogSink } from '../../workers/logs/log-sink.js';
 import type { EngineName } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { ownProcessorMs } from '../support/processor-time.js';
 import { startRedis } from '../support/redis.js';
 import { COMMIT, TestWorkshop } from '../support/workshop.js';
 import { prepareBareJobs } from './bare-jobs.js';
 import { median, print } from './measure.js';
-import { postgresMs } from './processor-time.js';
+import { postgresMs } from './postgres-time.js';
 import { countStatements } from './statements.js';
 import { record } from './table.js';
 
@@ -80,14 +81,13 @@ interface Cost {
 async function costOf(work: ReadyWork): Promise<Cost> {
   try {
     const postgres = await postgresMs();
-    const own = process.cpuUsage();
+    const own = ownProcessorMs();
     const statements = countStatements();
     const took = await work.run();
-    const { user, system } = process.cpuUsage(own);
     return {
       rate: JOBS / (took / 1000),
       statements: statements.stop() / JOBS,
-      process: (user + system) / 1000 / JOBS,
+      process: (ownProcessorMs() - own) / JOBS,
       postgres: ((await postgresMs()) - postgres) / JOBS,
     };
   } finally {

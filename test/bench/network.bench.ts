@@ -3,8 +3,8 @@ import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
+import { endedChildrenMs, processorMs } from '../support/processor-time.js';
 import { measure, median, print } from './measure.js';
-import { endedChildrenMs, processorMs } from './processor-time.js';
 
 const ROUNDS = 12;
 const KINDS = {

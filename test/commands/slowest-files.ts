@@ -1,12 +1,15 @@
+import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import Mocha from 'mocha';
 
 const LISTED = 10;
+/** A file that takes longer is recorded as slow. */
+const SLOW_MS = 4_000;
 const { EVENT_HOOK_END, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants;
 
 /**
  * Mocha's default reporter, and the slowest files at the end. A file's time is that of its tests and hooks: in a parallel
- * run the events of a file arrive together, so the clock cannot be asked here.
+ * run the events of a file arrive together, so the clock cannot be asked here. SLOWEST_FIRST names a file to which the slow ones are written, in order.
  */
 export default class SlowestFiles extends Mocha.reporters.Spec {
   readonly #milliseconds = new Map<string, number>();
@@ -25,11 +28,21 @@ export default class SlowestFiles extends Mocha.reporters.Spec {
     if (this.#milliseconds.size < 2) return;
     const files = [...this.#milliseconds].sort(([, a], [, b]) => b - a);
     const lines = files.slice(0, LISTED).map(([file, ms]) => `  ${seconds(ms)}  ${relative(process.cwd(), file)}`);
+    const record = process.env.SLOWEST_FIRST;
+    if (record) {
+      const slow = files.filter(([, ms]) => ms > SLOW_MS).map(([file]) => nameOf(file));
+      writeFileSync(record, `${JSON.stringify(slow, null, 2)}\n`);
+    }
     const total = files.reduce((sum, [, ms]) => sum + ms, 0);
     Mocha.reporters.Base.consoleLog(
       `  The slowest of ${files.length} files (${seconds(total)} in all):\n${lines.join('\n')}\n`,
     );
   }
+}
+
+/** The path below test/ without its extension. */
+function nameOf(file: string): string {
+  return relative('dist/test', file).replace(/\.test\.js$/, '');
 }
 
 function seconds(ms: number): string {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { availableParallelism, constants, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 
@@ -17,63 +17,20 @@ const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, M
 /** Where `npm start` keeps what V8 compiled, so that the processes that tests start compile nothing twice. */
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
-/** In the order in which they begin. Take over what the end of a run lists as slowest. */
-const SLOWEST_FIRST = [
-  'contract/swarm',
-  'contract/container-images',
-  'workers/runtime/swarm/nodes',
-  'contract/pushes',
-  'workers/builders/repository-builder',
-  'workers/builders/engine-images/container-builder',
-  'workers/runtime/swarm/runtime',
-  'contract/hostile',
-  'workers/builders/engine-images/hostile-builds',
-  'contract/rnv',
-  'contract/faults',
-  'contract/data-services',
-  'contract/previews',
-  'contract/hostile-edge',
-  'contract/runs',
-  'contract/networks',
-  'contract/backups',
-  'workers/builders/toolchains',
-  'contract/hostile-logs',
-  'workers/runtime/process',
-  'contract/bad-input',
-  'shared/launcher/launch',
-  'workers/runtime/replacement',
-  'workers/runtime/swarm/conformance',
-  'contract/junk',
-  'workers/backups/postgres-copy',
-  'contract/resume',
-  'contract/hostile-session',
-  'contract/hostile-repository',
-  'contract/secrets',
-  'contract/key-rotation',
-  'contract/release',
-  'workers/builders/engine-images/railpack',
-  'workers/edge/caddy-daemon',
-  'workers/sandbox/run',
-  'contract/main-job',
-  'contract/hostile-input',
-  'workers/edge/caddy',
-  'contract/upgrade',
-  'contract/scaling',
-  'workers/runtime/handover',
-  'contract/hostile-runtime',
-  'workers/sandbox/start',
-  'api/hostile-pushes',
-];
+/** The slow files of a whole run, the slowest first. `npm test -- --record` writes it. */
+const SLOWEST_FIRST = join(ROOT, 'test/commands/slowest-first.json');
 
-async function main(options: string[]): Promise<number> {
+async function main(given: string[]): Promise<number> {
+  const options = given.filter((option) => option !== '--record');
+  const recorded: string[] = JSON.parse(await readFile(SLOWEST_FIRST, 'utf8'));
   const files = (await readdir(join(ROOT, TESTS), { recursive: true })).filter((path) => path.endsWith('.test.js'));
-  files.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+  files.sort((a, b) => rank(a, recorded) - rank(b, recorded) || a.localeCompare(b));
   const program = join(ROOT, 'node_modules/mocha/bin/mocha.js');
   const args = ['--parallel', '--jobs', String(JOBS), ...options, ...files.map((path) => join(TESTS, path))];
   const child = spawn(process.execPath, [program, ...args], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, NODE_COMPILE_CACHE },
+    env: { ...process.env, NODE_COMPILE_CACHE, ...(options.length < given.length ? { SLOWEST_FIRST } : {}) },
   });
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => child.kill('SIGTERM'));
@@ -82,11 +39,10 @@ async function main(options: string[]): Promise<number> {
   });
 }
 
-/** Whole platforms and real processes come before what needs a database or nothing. */
-function rank(path: string): number {
-  const place = SLOWEST_FIRST.indexOf(path.replace(/\.test\.js$/, ''));
-  if (place >= 0) return place;
-  return path.startsWith('contract/') ? 100 : path.startsWith('workers/') ? 200 : 300;
+/** New files with whole platforms and real processes come before what needs a database or nothing. */
+function rank(path: string, recorded: readonly string[]): number {
+  const place = recorded.indexOf(path.replace(/\.test\.js$/, ''));
+  return place >= 0 ? place : /^(platform|hostile|workers)\//.test(path) ? 1000 : 2000;
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -24,8 +24,24 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
   await listener.start();
   const never = () => Promise.reject(new Error('the workers of the platform do that'));
   const runtime = new ReplicaRuntime(
-    { db, listener, config, hostId },
-    { name: 'test', start: never, close: never, explainExit: never, explainSilence: never },
+    {
+      db,
+      listener,
+      config,
+      log,
+      hostId,
+      loadRelease: never,
+      logs: { append: never },
+      checks: { add: () => undefined },
+    },
+    {
+      pollMs: 1000,
+      isMeasuredByAll: false,
+      controller: () => ({ nextCheckAt: 0, reconcile: never }),
+      sweep: never,
+      usage: never,
+      lastOutput: never,
+    },
   );
   const data = new DataServices({
     db,
@@ -35,7 +51,7 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
     hostId,
     sandbox: { network: null } as Sandbox,
     toolchains: { restore: async (names) => names.map((name) => join(platform.dataDir, 'toolchains', name)) },
-    servers: await findHostServers({ level: 'user' }),
+    servers: await findHostServers({ level: 'none' }),
   });
   return { db, config, log, keyring, runtime, data, close: () => listener.close() };
 }

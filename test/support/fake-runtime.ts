@@ -5,7 +5,7 @@ import { wantReplicas, wantStopped } from '../../workers/replicas/desire-store.j
 import type { ReplicaRow } from '../../workers/replicas/rows.js';
 import { claimReplica } from '../../workers/replicas/start-store.js';
 import { recordExit, recordReady, recordStopped, replicasOf } from '../../workers/replicas/store.js';
-import type { ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from '../../workers/runtime/runtime-driver.js';
+import type { ReleaseSpec, RunAttempt, RuntimeDriver } from '../../workers/runtime/runtime-driver.js';
 
 /** What happens to the next replicas and commands of a service. */
 export interface FakeScript {
@@ -21,7 +21,6 @@ export interface FakeScript {
 
 /** A runtime without processes: it writes the same rows and keeps the same promises, and tests script what happens. */
 export class FakeRuntime implements RuntimeDriver {
-  readonly name = 'fake';
   /** The calls in their order: `release <deploymentId>`, `command <deploymentId> <command>` and so on. */
   readonly calls: string[] = [];
   readonly #db: Db;
@@ -66,11 +65,8 @@ export class FakeRuntime implements RuntimeDriver {
     await this.#bringDown(before);
   }
 
-  async inspect(deploymentId: string): Promise<ReplicaView[]> {
-    const rows = await replicasOf(this.#db, deploymentId);
-    return rows.map(({ id, state, address, port, restarts, exit_detail }) => {
-      return { id, state, address, port, restarts, exitDetail: exit_detail };
-    });
+  inspect(deploymentId: string): Promise<ReplicaRow[]> {
+    return replicasOf(this.#db, deploymentId);
   }
 
   /** Succeeds at once unless the service's script says how the attempt ends, or until when it lasts. */
@@ -101,7 +97,7 @@ export class FakeRuntime implements RuntimeDriver {
     signal.throwIfAborted();
     for (const row of rows) {
       if (fail === undefined) await recordReady(this.#db, row);
-      else await recordExit(this.#db, row, fail, new Date());
+      else await recordExit(this.#db, row, fail);
     }
     if (fail !== undefined) throw new ReleaseError(`replica 1 ${fail} before it was healthy`);
     await onReady?.();

@@ -21,20 +21,3 @@ export function* hostileTexts(length: number, { few = false } = {}): Generator<s
     }
   }
 }
-
-/** Processor time of this process since it started, in milliseconds. Unlike the clock, it stands still while other processes run. */
-export function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
-/** The least processor time that `work` took in some tries, in milliseconds. It ends early at or below `enough`. */
-export function bestOf(tries: number, enough: number, work: () => unknown): number {
-  let best = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < tries && best > enough; i++) {
-    const began = processorMs();
-    work();
-    best = Math.min(best, processorMs() - began);
-  }
-  return best;
-}

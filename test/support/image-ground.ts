@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AppRepository, makeRepository } from './apps.js';
 import { visit } from './client.js';
 import { startRegistry, type TestRegistry } from './docker-registry.js';
 import { type Platform, startPlatform } from './platform.js';
@@ -12,7 +11,6 @@ export class ImageGround {
   readonly platform: Platform;
   readonly registry: TestRegistry;
   readonly #folder: string;
-  readonly #repositories: AppRepository[] = [];
 
   private constructor(folder: string, registry: TestRegistry, platform: Platform) {
     this.#folder = folder;
@@ -33,12 +31,6 @@ export class ImageGround {
     return full;
   }
 
-  async repositoryOf(files: Record<string, string>): Promise<AppRepository> {
-    const repository = await makeRepository(files);
-    this.#repositories.push(repository);
-    return repository;
-  }
-
   async bodyOf(url: string, path = '/'): Promise<string> {
     return (await visit(url, this.platform.edgePort, path)).body;
   }
@@ -46,7 +38,6 @@ export class ImageGround {
   async destroy(): Promise<void> {
     await this.platform.stop();
     await this.registry.stop();
-    for (const repository of this.#repositories) await repository.remove();
     await rm(this.#folder, { recursive: true, force: true });
   }
 }

@@ -6,8 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { onlineWorkers } from '../../shared/workers/store.js';
 import { namePrefix } from '../../workers/network/network-model.js';
-import { ApiClient } from './client.js';
+import { type AppRepository, type Files, makeRepository } from './apps.js';
+import { ApiClient, visit } from './client.js';
+import { createService, type Service } from './deployments.js';
 import { makeUser } from './factories.js';
+import type { RawAnswer } from './http.js';
 import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
 import { createTestDatabase, openTestPostgres, type TestDatabase } from './postgres.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
@@ -25,6 +28,9 @@ function enginesOf(only: string | undefined): readonly EngineName[] {
 }
 
 export const DIST = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The time limit of a test with a whole platform on a busy machine: nothing here is a measurement. */
+const PLATFORM_TEST_MS = 240_000;
 
 export interface PlatformOptions {
   engine: EngineName;
@@ -50,6 +56,7 @@ export class Platform {
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
   #place: string | null = null;
+  readonly #repositories: AppRepository[] = [];
 
   constructor(
     init: Pick<
@@ -95,6 +102,30 @@ export class Platform {
     return worker;
   }
 
+  /** A repository with one commit of these files. It is removed with the platform. */
+  async repositoryOf(files: Files): Promise<AppRepository> {
+    const repository = await makeRepository(files);
+    this.#repositories.push(repository);
+    return repository;
+  }
+
+  /** A service with a repository of its own, not deployed yet. */
+  async serviceOf(
+    name: string,
+    files: Files,
+    configuration: object = {},
+    kind = 'web',
+  ): Promise<{ service: Service; repository: AppRepository }> {
+    const repository = await this.repositoryOf(files);
+    const given = { name, kind, configuration: { repository: repository.url, ...configuration } };
+    return { service: await createService(this.client, given), repository };
+  }
+
+  /** One request through the edge to the host of the service. */
+  visit({ url }: Pick<Service, 'url'>, path = '/'): Promise<RawAnswer> {
+    return visit(url, this.edgePort, path);
+  }
+
   /** The text of /metrics, as an operator reads it. */
   async metrics(): Promise<string> {
     const { DASHBOARD_USER, DASHBOARD_PASSWORD } = this.env;
@@ -128,6 +159,7 @@ export class Platform {
     for (const process of [...this.processes].reverse()) await process.stop();
     await this.redis?.stop();
     await this.database.drop();
+    for (const repository of this.#repositories) await repository.remove();
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
@@ -222,6 +254,26 @@ export async function startPlatform({
   return platform;
 }
 
+/**
+ * A platform of a suite: started before its first test, and stopped with everything that it hosts after its last. `given` is called
+ * with it before the tests.
+ */
+export function usePlatform(
+  options: PlatformOptions | (() => PlatformOptions | Promise<PlatformOptions>),
+  given: (platform: Platform) => unknown,
+): void {
+  let platform: Platform | undefined;
+  before(async function () {
+    this.timeout(PLATFORM_TEST_MS);
+    platform = await startPlatform(typeof options === 'function' ? await options() : options);
+    await given(platform);
+  });
+  after(async function () {
+    this.timeout(PLATFORM_TEST_MS);
+    await platform?.stop();
+  });
+}
+
 /** The test run's own environment, without settings that would change a platform; NETWORK runs all tests at that level. */
 function inherited(): Record<string, string> {
   const names = [
@@ -261,8 +313,7 @@ export function describeEngines(title: string, tests: (engine: EngineName) => vo
     const name = `${title} (queues on ${engine})${missing ? ': redis-server is not installed' : ''}`;
     const suite = missing ? describe.skip : describe;
     suite(name, function () {
-      // A whole platform on a busy machine: nothing here is a measurement.
-      this.timeout(240_000);
+      this.timeout(PLATFORM_TEST_MS);
       tests(engine);
     });
   }

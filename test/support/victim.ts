@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer } from './apps.js';
-import { visit } from './client.js';
-import { createService, deploy, type Service } from './deployments.js';
+import { nodeServer } from './apps.js';
+import { deploy, type Service } from './deployments.js';
 import type { Platform } from './platform.js';
 
 const PROBE_INTERVAL_MS = 100;
@@ -13,22 +12,16 @@ const PROBE_TIMEOUT_MS = 15_000;
 export class Victim {
   readonly service: Service;
   readonly #platform: Platform;
-  readonly #repository: AppRepository;
 
-  private constructor(platform: Platform, service: Service, repository: AppRepository) {
+  private constructor(platform: Platform, service: Service) {
     this.#platform = platform;
     this.service = service;
-    this.#repository = repository;
   }
 
   static async deploy(platform: Platform): Promise<Victim> {
-    const repository = await makeRepository(nodeServer('victim'));
-    const service = await createService(platform.client, {
-      name: 'victim',
-      configuration: { repository: repository.url },
-    });
+    const { service } = await platform.serviceOf('victim', nodeServer('victim'));
     await deploy(platform.client, service.id);
-    return new Victim(platform, service, repository);
+    return new Victim(platform, service);
   }
 
   /** Runs the attack and fails if a visit to the victim failed meanwhile or a process of the platform has ended. */
@@ -58,15 +51,10 @@ export class Victim {
       throw new Error(`no answer within ${PROBE_TIMEOUT_MS} ms`);
     });
     try {
-      const answer = await Promise.race([visit(this.service.url, this.#platform.edgePort), late]);
+      const answer = await Promise.race([this.#platform.visit(this.service), late]);
       if (answer.status !== 200 || answer.body !== 'victim') failures.push(`${answer.status} ${answer.body}`);
     } catch (error) {
       failures.push(`${String(error)} after ${Date.now() - startedAt} ms`);
     }
-  }
-
-  /** Removes the repository; the platform removes the service. */
-  async remove(): Promise<void> {
-    await this.#repository.remove();
   }
 }

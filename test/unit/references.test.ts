@@ -77,4 +77,12 @@ describe('Documents', () => {
     expect(found).to.be.greaterThan(20);
     expect(wrong).to.deep.equal([]);
   });
+
+  it('say of each folder of tests what its tests prove', async () => {
+    const text = await readFile(`${ROOT}/docs/development.md`, 'utf8');
+    const named = [...text.matchAll(/^\| `test\/([\w-]+)\/` \| \S/gm)].map(([, folder]) => folder);
+    const entries = await readdir(`${ROOT}/test`, { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    expect(named.sort()).to.deep.equal(folders.sort());
+  });
 });

@@ -13,6 +13,7 @@ import type { WorkspaceRow } from '../../shared/workspaces/model.js';
 import { postSigned } from '../../workers/webhooks/post-signed.js';
 import { sendWebhooks, storeBudgetDeliveries, type WebhookDeps } from '../../workers/webhooks/send-webhooks.js';
 import { makeDeployment, makeService, makeWorkspace } from '../support/factories.js';
+import { assertConforms, DOCUMENT } from '../support/openapi.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 interface Received {
@@ -53,6 +54,14 @@ describe('Webhooks', () => {
     received.length = 0;
     status = 200;
     await database.db('webhooks').delete();
+  });
+  afterEach('every delivery is one that the API’s document describes', () => {
+    for (const { headers, body } of received) {
+      const event = headers['x-ranvier-event'];
+      if (typeof event !== 'string') continue;
+      const { schema } = DOCUMENT.webhooks[event].post.requestBody.content['application/json'];
+      assertConforms(schema, JSON.parse(body), `${event} ${body}`);
+    }
   });
 
   function webhook(workspace: WorkspaceRow, events: WebhookEvent[], at = url) {

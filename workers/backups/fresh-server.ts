@@ -1,12 +1,12 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { quote } from '../core/quote.js';
 import { withinTime } from '../core/time-limit.js';
 import { DATA } from '../data/data-host.js';
 import { TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 
 const SOCKETS = 'sockets';

@@ -1,9 +1,9 @@
 import { errorMessage } from '../../shared/core/errors.js';
 import { onAbort } from '../../shared/core/on-abort.js';
+import { quote } from '../core/quote.js';
 import { infoOf, openRedis } from '../data/redis-session.js';
 import type { TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
 import type { Manifest } from './archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { RedisFacts } from './redis-source.js';

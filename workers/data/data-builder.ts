@@ -23,19 +23,16 @@ export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'provi
 
 /** Returns an image without files: its manifest names the server and its tools. */
 function imageOf(kind: DataKind, tools: string[]): BuiltImage {
-  const manifest: ImageManifest = {
-    type: 'process',
-    runtime: kind,
-    startCommand: '',
-    workingDirectory: '',
-    publishDirectory: '',
-    environment: {},
-    tools,
-  };
   const digest = createHash('sha256')
     .update(JSON.stringify([kind, tools]))
     .digest('hex');
-  return { digest, manifest, sizeBytes: 0 };
+  return { digest, manifest: serverManifest(kind, { tools }), sizeBytes: 0 };
+}
+
+/** The manifest of a data server, which has either tools of this host or an image for containers. */
+export function serverManifest(kind: DataKind, origin: { tools: string[] } | { reference: string }): ImageManifest {
+  const files = { startCommand: '', workingDirectory: '', publishDirectory: '', environment: {} };
+  return { type: 'process', runtime: kind, ...files, ...origin };
 }
 
 /** True for the image of a data server, which has no files. */

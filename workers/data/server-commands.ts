@@ -1,5 +1,5 @@
 import { ADMIN_USER, postgresSettings } from '../../shared/data/model.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
+import { quote } from '../core/quote.js';
 
 /** How long a server waits for the last process of its predecessor on the volume to end, in seconds. */
 const LOCK_SECONDS = 30;

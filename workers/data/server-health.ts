@@ -6,7 +6,7 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import { databasePlanOf } from '../../shared/services/catalog.js';
 import { ReleaseError } from '../failures/explained.js';
 import type { ReplicaRow } from '../replicas/rows.js';
-import type { ServerProbe } from '../runtime/health-watch.js';
+import type { ServerProbe } from '../runtime/readiness-probe.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
 import { settlePostgres } from './settle-postgres.js';

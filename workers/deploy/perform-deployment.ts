@@ -145,7 +145,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   beforeLeaving: Handler<HeldDeployment>['beforeLeaving'] = async (work, action) => {
     const opened = action.type === 'leave' ? this.#run : this.#open(work);
     const run = (await opened?.catch(() => null)) ?? null;
-    if (action.type === 'handOver') await run?.say('The worker is shutting down; another one goes on');
+    if (action.type === 'handOver') await run?.say('The worker is shutting down; another one continues the deployment');
     if (action.type === 'handBack' && work.helpers.firstAttempt) {
       const fault = `a fault of the platform, which is tried again: ${errorMessage(action.fault)}`;
       await run?.say(this.describe(work.record, fault), 'warn');

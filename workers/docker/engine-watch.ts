@@ -10,26 +10,29 @@ const POLL_INTERVAL_MS = 5_000;
 const MISSES = 3;
 
 /**
- * Properties that the client's types leave out. The client reads DOCKER_TLS_VERIFY and DOCKER_CERT_PATH and sets
- * `protocol`.
+ * Properties that the client's types leave out. The client sets `protocol` from DOCKER_TLS_VERIFY and DOCKER_CERT_PATH.
  */
 type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; agent?: HttpAgent };
 
 /**
- * Closes the streams of an engine that no longer answers. A host that is cut off closes no connection: without this, a
- * build or a log would wait forever. `look` asks the engine and rejects if it does not answer in time.
+ * Closes the streams of an engine that no longer answers. A host that lost its network closes no connection: without this, a
+ * build or a log would wait forever. `ping` rejects if the engine does not answer in time.
  */
-export function endStreamsOfTheGone(streams: Docker, look: () => Promise<unknown>, lookMs = POLL_INTERVAL_MS): void {
+export function closeStreamsOfLostEngine(
+  streams: Docker,
+  ping: () => Promise<unknown>,
+  intervalMs = POLL_INTERVAL_MS,
+): void {
   const modem: Connections = streams.modem;
-  // A socket on this host is closed when its engine ends.
+  // The kernel closes the connections of a Unix socket when the engine ends.
   if (modem.socketPath !== undefined) return;
   const open = new Set<Duplex>();
   let watching = false;
   const watch = async () => {
     watching = true;
     for (let missed = 0; open.size > 0; ) {
-      await delay(lookMs, undefined, { ref: false });
-      missed = await look().then(
+      await delay(intervalMs, undefined, { ref: false });
+      missed = await ping().then(
         () => 0,
         () => missed + 1,
       );

@@ -1,11 +1,11 @@
 import Docker from 'dockerode';
 import type { Config } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import { endStreamsOfTheGone } from './engine-watch.js';
+import { closeStreamsOfLostEngine } from './engine-watch.js';
 
-/** Time limit of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
+/** Timeout of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
 const CALL_MS = 30_000;
-/** Time limit of the check whether the engine still answers, in milliseconds. */
+/** Timeout of the check whether the engine still answers, in milliseconds. */
 const CHECK_TIMEOUT_MS = 5_000;
 /** The API of Docker 20.10, the first with process limits for services. */
 const OLDEST_API = '1.41';
@@ -32,8 +32,8 @@ export class EngineError extends Error {
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
   const streams = new Docker(address);
-  const looks = bounded(new Docker(address), CHECK_TIMEOUT_MS);
-  endStreamsOfTheGone(streams, () => looks.ping());
+  const pings = bounded(new Docker(address), CHECK_TIMEOUT_MS);
+  closeStreamsOfLostEngine(streams, () => pings.ping());
   return { calls: bounded(new Docker(address), callMs), streams, host };
 }
 
@@ -60,7 +60,7 @@ function bounded(docker: Docker, ms: number): Docker {
   return docker;
 }
 
-/** Where something listens: a Unix socket, or a host and port. */
+/** The address of a listener: a Unix socket, or a host and port. */
 export type SocketAddress = { path: string } | { host: string; port: number };
 
 const UNIX = 'unix://';
@@ -128,10 +128,7 @@ export function engineStatus(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
-/**
- * True if the name is taken. The engine reports that in two ways, the second one if two calls create it at the same
- * time.
- */
+/** True if the name is taken. The engine has another answer if two calls create the name at the same time. */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }

@@ -4,7 +4,7 @@ import { type Engine, engineMessage, engineStatus } from './engine.js';
 import { readEvents } from './engine-events.js';
 import { authconfig, type RegistryAccount } from './registry.js';
 
-/** The digest that an image's name stands for at its registry now: 64 hex digits. Throws `PullError`. */
+/** Returns the digest to which an image's name resolves at its registry now: 64 hex digits. Throws `PullError`. */
 export async function resolveDigest(
   { calls }: Engine,
   name: string,

@@ -16,7 +16,7 @@ export type Accounts = ReadonlyMap<string, RegistryAccount>;
 
 /** The registry of the installation: built images are pushed to it, and nodes pull from it. */
 export interface Registry {
-  /** What the names of its images begin with: `registry.example.com:5000/prefix`, without a slash at the end. */
+  /** Prefix of the names of its images: `registry.example.com:5000/prefix`, without a slash at the end. */
   prefix: string;
   /** Undefined if `REGISTRY_URL` names no user. */
   auth: RegistryAccount | undefined;

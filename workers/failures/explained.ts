@@ -22,7 +22,7 @@ export class ReleaseError extends ExplainedError {}
 export class BackupError extends ExplainedError {}
 
 /** The line that installs what images need on Debian and Ubuntu. */
-export const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
+const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
 
 /** Why a host without OCI containers pulls and builds no images, and what its operator does about it. */
-export const IMAGES_MISSING = `images and Dockerfiles need OCI containers, which the host of this worker does not run: as root, ${INSTALL_IMAGES}, then restart the worker; or set RUNTIME=swarm`;
+export const IMAGES_MISSING = `images and Dockerfiles need OCI containers and a worker that is root, which this host does not have: run the worker as root, ${INSTALL_IMAGES}, then restart it; or set RUNTIME=swarm`;

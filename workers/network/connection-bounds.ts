@@ -1,44 +1,45 @@
-/** What one sandbox may take of the table in which the host tracks all connections. */
+/** The share of one sandbox in the table in which the host's kernel tracks all connections. */
 export interface ConnectionBounds {
-  /** Connections that may be open at the same time. */
+  /** Open connections. */
   atOnce: number;
   perSecond: number;
-  /** Whether the kernel can forget closed connections of sandboxes sooner than others. */
+  /** True if the kernel can forget closed connections of sandboxes sooner than others. */
   forgets: boolean;
 }
 
 const MIN_CONNECTIONS = 1024;
 const MAX_CONNECTIONS = 4096;
-/** Sandboxes that fill the table if each reaches its bound. */
+/** This many sandboxes, each at its bound, fill the table. */
 const SHARES = 64;
-/** Without a time of its own a closed connection stays in the table for two minutes. */
+/** The table keeps a closed connection for two minutes by default. */
 const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
 const CLOSED_TIMES = `{ protocol tcp; l3proto ip; policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} }; }`;
 
-/** The bounds of a sandbox on a host that tracks at most this many connections. */
+/** The bounds of a sandbox on a host whose table has room for `tracked` connections. */
 export function connectionBounds(tracked: number, forgets: boolean): ConnectionBounds {
   const atOnce = Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, Math.floor(tracked / SHARES)));
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
 }
 
-/** An nft script that a kernel refuses which cannot forget closed connections sooner. */
+/** An nft script. A kernel that cannot forget closed connections sooner refuses it. */
 export const FORGETS_TRIAL = `add table inet ranvier_trial
 add ct timeout inet ranvier_trial closed ${CLOSED_TIMES}
 add chain inet ranvier_trial c
 add rule inet ranvier_trial c ct timeout set "closed"
 `;
 
+/** The name of the table that bounds an installation's connections. */
 export function connectionTable(token: string): string {
-  return `inet ranvier_use_${token}`;
+  return `ranvier_use_${token}`;
 }
 
 /**
- * The nft script that bounds the connections of sandboxes, whose links are `ours`. The table is never replaced, because the count would
- * begin anew. Its chains come after those that drop what has a false address. A connection that is refused here is not tracked.
+ * The nft script that bounds the connections of sandboxes, whose links are `ours`. The table is never replaced, because its counts
+ * would be lost. Its chains run after those that drop packets with a forged address. A connection that is refused here is not tracked.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
-  const table = connectionTable(token);
+  const table = `inet ${connectionTable(token)}`;
   const chains = ['input', 'forward'];
   return `
 add table ${table}

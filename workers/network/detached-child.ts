@@ -9,7 +9,7 @@ import { withTimeLimit } from '../../shared/core/time-limit.js';
 const READY_MS = 10_000;
 const KILL_MS = 5_000;
 
-/** Kills the group of a process, and resolves when that has ended. */
+/** Kills the process group of a leader, and resolves when the leader has ended. */
 export async function endGroup(leader: ProcessIdentity): Promise<void> {
   for (const deadline = Date.now() + KILL_MS; await isRunning(leader); await sleep(10)) {
     signalGroup(leader.pid, 'SIGKILL');
@@ -23,7 +23,7 @@ export async function groupOf(pid: number): Promise<number> {
   return Number(statFields(stat)[2]);
 }
 
-/** Names a child that may outlive this process. A child that has ended already has no start: `answered` says why it ended. */
+/** Returns the identity of a child that may outlive this process. Its start is '' if it has ended already; `answered` then rejects. */
 export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   if (child.pid === undefined) await once(child, 'spawn');
   const pid = child.pid ?? 0;
@@ -31,7 +31,7 @@ export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   return { pid, startedAt: (await processStart(pid)) ?? '' };
 }
 
-/** Resolves when the child has written to this descriptor. Rejects with what it printed if it ends before, or is late. */
+/** Resolves when the child has written to this descriptor. Rejects with its output if it ends before, and after `READY_MS`. */
 export async function answered(
   child: ChildProcess,
   name: string,
@@ -55,7 +55,7 @@ export async function answered(
   }
 }
 
-/** What a child printed as its error so far. */
+/** What a child has written to its standard error so far. */
 export async function errorText(child: ChildProcess): Promise<string> {
   const chunk: unknown = child.stderr?.read();
   return chunk === null || chunk === undefined ? '' : String(chunk);

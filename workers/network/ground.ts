@@ -3,27 +3,27 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/** How sandboxes reach and are reached: what their links lead to. */
+/** Where the links of sandboxes lead: the host itself or, without root, a namespace that stands for the host. */
 export interface Ground {
-  /** Arguments before a tool that works on it. They change if it is made anew. */
+  /** Arguments before a tool (`ip`, `nft`) that let it work there. They change when the ground is made anew. */
   readonly enter: readonly string[];
-  /** Arguments before `--net=` that let a command join a namespace of it. */
+  /** Arguments before `--net=` that let a command join the namespace of a sandbox. */
   readonly join: readonly string[];
-  /** The folder with the files of its namespaces, as this process sees it. */
+  /** The folder with the files of the sandboxes' namespaces, as this process sees it. */
   readonly namespaces: string;
-  /** The file that names its links, as this process sees it. */
+  /** The file that lists its links, as this process sees it. */
   readonly links: string;
-  /** Makes it if it is not there. True if what was set on it before is gone. */
+  /** Makes the ground unless it exists. Resolves to true if it was made anew, so that its rules are gone. */
   ensure(): Promise<boolean>;
-  /** The address at which this host reaches a sandbox, of its own address, and the other way round. */
+  /** Translates a sandbox's own address to the one at which this host reaches it, and back. */
   mirror(address: string): string;
-  /** Opens a port of the host's loopback that leads to this sandbox; null if the host reaches its own address. */
+  /** Opens a port of the host's loopback that leads to a port of this sandbox; null if the host reaches the sandbox's own address. */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
-  /** Closes the port again. */
+  /** Closes the port that `open` opened. */
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Opens the ports of all sandboxes that are not open, and closes those of sandboxes that are gone. */
+  /** Opens the ports of sandboxes that are closed, and closes the ports of sandboxes that are gone. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
-  /** Removes it, unless a sandbox needs it. */
+  /** Removes the ground unless a sandbox needs it. */
   end(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export const HOST_GROUND: Ground = {
   end: async () => undefined,
 };
 
-/** The namespaces and links whose names begin so. */
+/** The namespaces and links whose names begin with `prefix`. */
 export async function strays({ namespaces, links }: Ground, prefix: string): Promise<string[]> {
   const files = await readdir(namespaces).catch(() => [] as string[]);
   const devices = await readFile(links, 'utf8').catch(() => '');
@@ -49,7 +49,7 @@ export async function strays({ namespaces, links }: Ground, prefix: string): Pro
   return [...new Set(names.filter((name) => name.startsWith(prefix)))];
 }
 
-/** Removes namespaces and links whose names begin so. */
+/** Removes the namespaces and links whose names begin with `prefix`. */
 export async function removeStrays(ground: Ground, prefix: string): Promise<void> {
   const names = await strays(ground, prefix);
   if (names.length > 0) await runScript(REMOVE, names, '', ground.enter);

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
+import { resolvText } from './configured-servers.js';
 import { connectionTable } from './connection-bounds.js';
 import { type Ground, HOST_GROUND, strays } from './ground.js';
-import { resolvText } from './named-places.js';
-import { NeighbourFiles } from './neighbour-files.js';
+import { HostsFiles } from './hosts-files.js';
 import {
   type Attachment,
   addressOf,
@@ -34,16 +34,16 @@ import {
 } from './network-rules.js';
 import { MAKE, REMOVE, SET_PORTS } from './network-scripts.js';
 import { hostAddresses } from './network-settings.js';
-import { nft, runScript } from './run-tool.js';
+import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** How often the rules are set again if sandboxes come and go meanwhile. */
+/** The rules are set at most this often in a row if sandboxes come and go meanwhile. */
 const APPLY_TRIES = 20;
 
 /**
  * The namespaces of this host's sandboxes: each has a link to the host and an address, and one nftables table decides which
- * of them may connect. Which sandbox has which address is kept in files below DATA_DIR, so that workers of one host agree and a
- * worker that starts takes over what another left.
+ * of them may connect. Files below DATA_DIR record which sandbox has which address, so that all workers of the host agree, also after
+ * one has died.
  */
 export class HostNetwork {
   readonly #settings: NetworkSettings;
@@ -51,8 +51,8 @@ export class HostNetwork {
   readonly #folder: string;
   readonly #log: Logger;
   readonly #slots: SlotFiles;
-  readonly #names: NeighbourFiles;
-  /** Removals in the background. */
+  readonly #names: HostsFiles;
+  /** Removals that nothing waits for. */
   readonly #pending = new Set<Promise<void>>();
   #applying: Promise<void> = Promise.resolve();
 
@@ -62,10 +62,10 @@ export class HostNetwork {
     this.#folder = join(settings.dataDir, 'network');
     this.#log = log;
     this.#slots = new SlotFiles(this.#folder);
-    this.#names = new NeighbourFiles(join(this.#folder, 'hosts'));
+    this.#names = new HostsFiles(join(this.#folder, 'hosts'));
   }
 
-  /** What the settings call the level of this network. */
+  /** The kind of this network, as the setting NETWORK names it. */
   get level(): 'namespaces' | 'rootless' {
     return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
@@ -88,7 +88,7 @@ export class HostNetwork {
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
     const { token, block } = this.#settings;
-    await this.#stand();
+    await this.#ensureGround();
     const name = linkName(token, randomBytes(6).readUIntBE(0, 6));
     const hostsFile = await this.#names.fileOf(spec.scope);
     let slot = await this.#slots.claim({ id, name, ...spec });
@@ -105,11 +105,12 @@ export class HostNetwork {
         this.#ground.enter,
       );
       const admitted = this.#nft(admitRules(this.#settings, slot)).catch(async () => {
-        // Somebody has flushed the rules: then all of them are set again, this one included.
+        // Another program has flushed the rules: sets all of them again, this one included.
         await this.apply();
       });
-      const [made, let_in] = await Promise.allSettled([make, admitted]);
-      for (const outcome of [made, let_in]) if (outcome.status === 'rejected') throw outcome.reason;
+      for (const outcome of await Promise.allSettled([make, admitted])) {
+        if (outcome.status === 'rejected') throw outcome.reason;
+      }
     } catch (error) {
       await this.release(id).catch(() => undefined);
       throw new Error(`The network of the sandbox could not be made: ${errorMessage(error)}`);
@@ -141,16 +142,16 @@ export class HostNetwork {
     this.#pending.add(pending);
   }
 
-  /** If what the namespaces hang on had ended, the rules are set anew. */
-  async #stand(): Promise<void> {
+  /** Makes sure that the ground exists. Sets the rules again if it had to be made anew. */
+  async #ensureGround(): Promise<void> {
     if (await this.#ground.ensure()) await this.apply();
   }
 
   async #remove(slot: NetworkSlot): Promise<void> {
-    await this.#stand();
+    await this.#ensureGround();
     await Promise.all([
       runScript(REMOVE, [slot.name], '', this.#ground.enter),
-      // Rules of a link that is gone do no harm, and the next sweep sets all rules again.
+      // Rules for a link that is gone have no effect, and the next sweep sets all rules again.
       this.#nft(dismissRules(this.#settings, slot)).catch(() => undefined),
       slot.entry ? this.#ground.shut(slot, this.#addressOf(slot)) : null,
     ]);
@@ -167,18 +168,18 @@ export class HostNetwork {
     return slotOf(this.#settings.block, this.#ground.mirror(address)) !== null;
   }
 
-  /** A sandbox's own address, of the one at which the host reaches it. */
+  /** The sandbox's own address. `address` is the one at which the host reaches it. */
   ownAddress(address: string): string {
     return this.#ground.mirror(address);
   }
 
-  /** The port of a sandbox to which the host's way to this address leads; `port` if the host reaches all of them. */
+  /** The sandbox's own port to which `port` of this address leads. In a rootless network the host reaches one port at a time. */
   async portBehind(address: string, port: number | null): Promise<number | null> {
     if (this.level === 'namespaces') return port;
     return (await this.#slotAt(address))?.entry?.to ?? port;
   }
 
-  /** Returns the port at which the host reaches this port of a sandbox. Another one may lose its way from the host. */
+  /** Makes a port of a sandbox reachable and returns the port at which the host reaches it. In a rootless network it replaces another. */
   async lead(id: string, port: number): Promise<number> {
     if (this.level === 'namespaces') return port;
     const slot = await this.#slots.find(id);
@@ -189,7 +190,7 @@ export class HostNetwork {
     return slot.entry.port;
   }
 
-  /** Leads ports of a sandbox to what listens elsewhere in it. Replaces what was set before. */
+  /** Translates ports of a sandbox to other addresses and ports in it. Replaces earlier translations. */
   async setPorts(id: string, targets: readonly PortTarget[]): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) throw new Error(`${id} has no network`);
@@ -213,7 +214,7 @@ export class HostNetwork {
     return done;
   }
 
-  /** Writes which neighbours each scope sees. `ready` are the addresses of the replicas that take requests. */
+  /** Writes the names that each scope resolves. `ready` are the addresses of the replicas that take requests. */
   async publish(ready: readonly string[]): Promise<void> {
     const neighbours = new Map<string, Neighbour[]>();
     for (const outside of ready) {
@@ -253,15 +254,14 @@ export class HostNetwork {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
     const { token } = this.#settings;
-    for (const table of [`inet ${tableName(token)}`, connectionTable(token)])
-      await this.#nft(`delete table ${table}\n`).catch(() => undefined);
+    for (const table of [tableName(token), connectionTable(token)]) await removeTable(table, this.#ground.enter);
     await this.#ground.end();
   }
 
   async #apply(): Promise<void> {
     await this.#ground.ensure();
     const { uplink, ...settings } = this.#settings;
-    // A notebook's addresses change.
+    // The addresses of a host may change, for instance those of a notebook.
     const current = { ...settings, uplink: uplink && { ...uplink, hostAddresses: hostAddresses() } };
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {

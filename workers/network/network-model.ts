@@ -1,14 +1,14 @@
 import ipaddr from 'ipaddr.js';
 
-/** Who uses a namespace: builds may also use the registries and proxies that the platform's environment names. */
+/** What a namespace is used for. Builds may also connect to the registries and proxies that the platform's settings name. */
 type NetworkUse = 'application' | 'build';
 
 /** The network that a sandbox joins. */
 export interface NetworkSpec {
-  /** Sandboxes of one scope reach each other; `scopeOf` makes it. */
+  /** Sandboxes of one scope reach each other. See `scopeOf`. */
   scope: string;
   use: NetworkUse;
-  /** The name under which neighbours reach it, once it is ready; '' for none. */
+  /** The name by which neighbours reach it once it is ready; '' for none. */
   hostName: string;
 }
 
@@ -18,14 +18,14 @@ export interface NetworkSlot {
   number: number;
   /** The sandbox that has it. */
   id: string;
-  /** Name of the namespace, and of the link to it on the host. It is never used again. */
+  /** Name of the namespace, and of the link to it on the host. Never used twice. */
   name: string;
   scope: string;
   use: NetworkUse;
   hostName: string;
-  /** Where the host reaches it, if that is not at its own address; absent or null if it is. */
+  /** The port at which the host reaches it, if the host does not reach its own address. */
   entry?: Entry | null;
-  /** When it was given back, in milliseconds since the epoch; null while it is in use. */
+  /** When it was released, in milliseconds since the epoch; null while it is in use. */
   releasedAt: number | null;
 }
 
@@ -42,7 +42,7 @@ export interface Attachment {
   join: readonly string[];
   /** The address at which the edge reaches the sandbox. */
   address: string;
-  /** The port at which the edge reaches it, if that is another than its own. */
+  /** The port at which the edge reaches it, if that differs from its own. */
   port?: number;
   /** Files to mount over /etc/hosts and, if not null, /etc/resolv.conf. */
   hostsFile: string;
@@ -57,7 +57,7 @@ const BLOCKS = 2 ** (BLOCK_BITS - 10);
 /** The first address is the gateway's. */
 export const FIRST_SLOT = 2;
 export const LAST_SLOT = BLOCK_SIZE - 2;
-/** An address that was given back rests, in milliseconds: an edge may still have the old route. */
+/** A released address is not used again for this time, in milliseconds: an edge may still have the old route. */
 export const REST_MS = 120_000;
 
 /** Beginning of the names of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
@@ -65,7 +65,7 @@ export function namePrefix(token: string): string {
   return `rv${token.slice(0, 6)}`;
 }
 
-/** `random` has at least 32 bits. Links have at most 15 characters. */
+/** The name of a new link, at most 15 characters. `random` has at least 32 bits. */
 export function linkName(token: string, random: number): string {
   return `${namePrefix(token)}${(random % 36 ** 6).toString(36).padStart(6, '0')}`;
 }
@@ -86,7 +86,7 @@ export function scopeOf({ serviceId, workspaceId, environmentId, configuration }
   return environmentId === null ? `workspace-${workspaceId}` : `environment-${environmentId}`;
 }
 
-/** Refuses what could not be part of a rule. */
+/** Throws if the text could not be part of a rule. */
 export function assertScope(scope: string): void {
   if (!/^[a-z][a-z0-9-]{0,79}$/.test(scope)) throw new Error(`"${scope}" cannot name a network`);
 }
@@ -96,6 +96,7 @@ export function addressOf(block: string, slot: number): string {
   return textOf(firstOf(block) + slot);
 }
 
+/** The address of the host in a block. */
 export function gatewayOf(block: string): string {
   return addressOf(block, 1);
 }
@@ -106,7 +107,7 @@ export function slotOf(block: string, address: string): number | null {
   return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
 }
 
-/** The address on the host's loopback that stands for an address of a block, and the other way round. */
+/** Translates an address of a block to the one on the host's loopback that stands for it, and back. */
 export function mirrorOf(address: string): string {
   return address.replace(/^(10|127)\./, (_, first) => (first === '10' ? '127.' : '10.'));
 }
@@ -131,20 +132,16 @@ export function chooseBlock(token: string, inUse: readonly string[]): string | n
   return null;
 }
 
-/** True if two IPv4 ranges have an address in common. A default route has nothing in common with any. */
+/** True if two IPv4 ranges have an address in common. A default route overlaps none. */
 export function overlaps(a: string, b: string): boolean {
   const [first, second] = [rangeOf(a), rangeOf(b)];
-  if (first === null || second === null) return false;
-  return first[0] <= second[1] && second[0] <= first[1];
+  return first !== null && second !== null && (first[0].match(second) || second[0].match(first));
 }
 
-function rangeOf(text: string): [first: number, last: number] | null {
+function rangeOf(text: string): [address: ipaddr.IPv4, bits: number] | null {
   const [address = '', bits = '32'] = text.split('/');
-  const length = Number(bits);
-  if (!ipaddr.IPv4.isValidFourPartDecimal(address) || !(length > 0 && length <= 32)) return null;
-  const size = 2 ** (32 - length);
-  const first = Math.floor(numberOf(address) / size) * size;
-  return [first, first + size - 1];
+  if (!ipaddr.IPv4.isValidFourPartDecimal(address) || !(Number(bits) > 0 && Number(bits) <= 32)) return null;
+  return [ipaddr.IPv4.parse(address), Number(bits)];
 }
 
 function firstOf(block: string): number {
@@ -167,7 +164,7 @@ export interface Neighbour {
 
 /**
  * The text of /etc/hosts for the sandboxes of a scope. `localhost` is IPv4 only, so that an application that listens on it
- * can be reached. Of the host's own file the names of other machines are kept.
+ * can be reached. The names of other machines in the host's own file are kept.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
   const kept = hostFile.split('\n').filter((line) => {

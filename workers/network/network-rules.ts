@@ -1,18 +1,18 @@
 import { type ConnectionBounds, connectionRules } from './connection-bounds.js';
 import { addressOf, gatewayOf, type NetworkSlot, namePrefix } from './network-model.js';
 
-/** A place that somebody may connect to. */
+/** An address and a port that a rule allows. */
 export interface Endpoint {
   address: string;
   port: number;
 }
 
-/** Everything that the rules of this host depend on, except the namespaces. */
+/** Everything that the rules of this host depend on, except the sandboxes. */
 export interface NetworkSettings {
   token: string;
   dataDir: string;
   block: string;
-  /** Name servers; port 53 of them is open. */
+  /** Name servers. Sandboxes may connect to port 53 of them. */
   resolvers: readonly string[];
   /** A name server on loopback, to which port 53 of the gateway leads; null if there is none. */
   loopbackResolver: string | null;
@@ -20,23 +20,23 @@ export interface NetworkSettings {
   egressAllow: readonly string[];
   /** Registries and proxies of the platform's environment, for builds. */
   sources: readonly Endpoint[];
-  /** Ports of such places on the host's loopback: builds reach them at their own loopback. */
+  /** Ports of registries and proxies on the host's loopback. Builds reach them at their own loopback. */
   loopbackPorts: readonly number[];
-  /** True if EGRESS_ALLOW includes loopback: applications get `loopbackPorts` too. */
+  /** True if EGRESS_ALLOW includes loopback: applications reach `loopbackPorts` too. */
   loopbackForAll: boolean;
   /** Addresses of this host at which it serves the public. */
   publicEndpoints: readonly Endpoint[];
   /** Users of this host that may connect to replicas. */
   edgeUsers: readonly number[];
-  /** The way out of a namespace that stands for the host; null if the rules stand on the host itself. */
+  /** The way out of the namespace that stands for the host; null if the rules are set on the host itself. */
   uplink: Uplink | null;
   connections: ConnectionBounds;
 }
 
-/** The link that a process of the platform's user serves. What goes out through it comes from that process. */
+/** The link of slirp4netns: it opens connections on behalf of the namespace, as the platform's user. */
 interface Uplink {
   link: string;
-  /** The namespace's own address on the link. */
+  /** The address of the namespace on the link. */
   address: string;
   /** Leads to the loopback of the host. */
   gateway: string;
@@ -44,10 +44,10 @@ interface Uplink {
   hostAddresses: readonly string[];
 }
 
-/** Connections from the host to a sandbox come in at this port and its number. */
+/** Connections from the host to a sandbox enter at this port plus the sandbox's number. */
 const FIRST_ENTRY = 10_000;
 
-/** The port of the uplink that leads to a sandbox. */
+/** The port of the uplink at which connections to a sandbox enter. */
 export function entryPort(slot: number): number {
   return FIRST_ENTRY + slot;
 }
@@ -55,7 +55,7 @@ export function entryPort(slot: number): number {
 export const NETWORK_TABLE = 'ranvier_net_';
 
 /**
- * No public server is there: private and shared networks, link-local addresses with the metadata of clouds, loopback,
+ * Addresses without public servers: private and shared networks, link-local addresses with the metadata of clouds, loopback,
  * benchmarks, multicast; and the two public-looking addresses at which Azure and Alibaba hand out credentials.
  */
 const CLOSED = [
@@ -76,7 +76,7 @@ export function tableName(token: string): string {
   return `${NETWORK_TABLE}${token}`;
 }
 
-/** True if the namespace may use the ports on the host's loopback. */
+/** True if the sandbox may use the ports on the host's loopback. */
 export function usesLoopback({ use }: Pick<NetworkSlot, 'use'>, settings: NetworkSettings): boolean {
   return settings.loopbackPorts.length > 0 && (use === 'build' || settings.loopbackForAll);
 }
@@ -160,13 +160,13 @@ ${unique(slots.map(({ scope }) => scope))
 `;
 }
 
-/** What passes from the host to a sandbox. If that is gone, its visitors learn it at once. */
+/** Rules for connections from the host to a sandbox. If the sandbox is gone, they are reset at once. */
 function ingressRules({ link }: Uplink, ours: string): string[] {
   const led = `iifname "${link}" ct status dnat`;
   return [`${led} oifname ${ours} accept`, `${led} reject with tcp reset`];
 }
 
-/** What passes to the host by its uplink: its ports for builds and for the public, and nothing else of it. */
+/** Rules for connections through the uplink: builds reach `loopbackPorts`, all reach the public endpoints, and nothing else of the host. */
 function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
   const ports = loopbackPorts.join(', ');
   const served = publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
@@ -178,7 +178,7 @@ function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink
   ].filter((rule) => rule !== '');
 }
 
-/** The nft script that lets one more namespace in. It costs the same however many there are. */
+/** The nft script that adds one sandbox. Its cost does not depend on the number of sandboxes. */
 export function admitRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -198,7 +198,7 @@ ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` :
 `;
 }
 
-/** The nft script that takes a namespace out again. It fails as a whole if a part of it is not there. */
+/** The nft script that removes a sandbox. It changes nothing if any part of it is missing. */
 export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -212,7 +212,7 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/** The nft script that leads the entry of a sandbox to another port of it. It fails if there was none. */
+/** The nft script that leads the entry of a sandbox to another of its ports. nft refuses it if there was no entry. */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);
@@ -243,7 +243,7 @@ export interface PortTarget {
   to: Endpoint;
 }
 
-/** The nft script inside a namespace that leads connections from outside to what listens elsewhere. */
+/** The nft script inside a namespace that translates ports for connections from outside. */
 export function portRules(targets: readonly PortTarget[]): string {
   const rules = targets.map(({ port, to }) => `iifname "eth0" tcp dport ${port} dnat to ${to.address}:${to.port}`);
   return `

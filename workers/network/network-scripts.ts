@@ -15,7 +15,7 @@ link set $name addrgenmode none
 addr add $gateway peer $address dev $name
 link set $name up
 END
-# A name server or a registry of the host that listens on loopback only is reached through an address translation.
+# A name server or a registry that listens on the host's loopback only is reached through an address translation.
 [ "$kind" = plain ] || echo 1 >"/proc/sys/net/ipv4/conf/$name/route_localnet"
 exec nsenter --net="/run/netns/$name" /bin/sh -ec '
   { echo 1 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; } 2>/dev/null || :
@@ -34,7 +34,7 @@ END
 ' namespace "$gateway" "$address" "$kind"
 `;
 
-/** Removes namespaces and links. Arguments: names. What is not there is no failure. */
+/** Removes namespaces and links. Arguments: names. A name without a namespace or link is no failure. */
 export const REMOVE = `
 for name; do
   [ ! -e "/proc/sys/net/ipv4/conf/$name" ] || ip link delete "$name" 2>/dev/null

@@ -4,15 +4,15 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../../shared/core/config.js';
-import { type ConnectionBounds, connectionBounds, FORGETS_TRIAL } from './connection-bounds.js';
 import {
   hostPackageSettings,
   isLoopback,
-  type NamedPlace,
-  placesIn,
-  resolvePlaces,
+  type NamedServer,
   resolversOf,
-} from './named-places.js';
+  resolveServers,
+  serversIn,
+} from './configured-servers.js';
+import { type ConnectionBounds, connectionBounds, FORGETS_TRIAL } from './connection-bounds.js';
 import { chooseBlock, isBlock, namePrefix, overlaps } from './network-model.js';
 import type { Endpoint, NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
@@ -23,7 +23,7 @@ export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
 
-/** `taken` are ranges that the block of addresses must not overlap. */
+/** Reads the settings of this host's network. Its block of addresses overlaps none of the ranges `taken`. */
 export async function settingsOf(
   dataDir: string,
   config: Config,
@@ -36,7 +36,7 @@ export async function settingsOf(
     hostPackageSettings(),
   ]);
   const { reachable, loopback } = resolversOf(resolvConf, upstreamConf);
-  const named = await resolvePlaces([...placesIn(config.buildEnvironment), ...placesIn(packages)]);
+  const named = await resolveServers([...serversIn(config.buildEnvironment), ...serversIn(packages)]);
   return {
     token,
     dataDir,
@@ -65,7 +65,7 @@ async function hostConnectionBounds(): Promise<ConnectionBounds> {
   return connectionBounds(Number(tracked) || 0, forgets);
 }
 
-/** True if another range of the list contains this one: nft refuses a list in which ranges overlap. */
+/** True if another range of the list contains this one. nft refuses a list with overlapping ranges. */
 function inAnother(range: string, all: readonly string[]): boolean {
   const bits = (text: string) => Number(text.split('/')[1] ?? 32);
   return all.some((other, i) => {
@@ -74,15 +74,15 @@ function inAnother(range: string, all: readonly string[]): boolean {
   });
 }
 
-/** Where this host serves the public: the API and the edge, if their names lead to a public address of this host. */
+/** The addresses of the API and the edge, if their names resolve to a public address of this host. */
 async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   const url = new URL(config.publicUrl);
   const apiPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
-  const places: NamedPlace[] = [{ host: url.hostname.replace(/^\[|\]$/g, ''), port: apiPort }];
+  const places: NamedServer[] = [{ host: url.hostname.replace(/^\[|\]$/g, ''), port: apiPort }];
   const { edgeDomain, edgePort, edgeTls } = config;
   for (const port of [edgePort, ...(edgeTls === null ? [] : [edgeTls.port])]) places.push({ host: edgeDomain, port });
   const own = new Set(hostAddresses());
-  const found = await resolvePlaces(places.filter(({ host }) => !/(^|\.)localhost$/.test(host)));
+  const found = await resolveServers(places.filter(({ host }) => !/(^|\.)localhost$/.test(host)));
   return found.filter(({ address }) => own.has(address) && ipaddr.parse(address).range() === 'unicast');
 }
 
@@ -92,7 +92,7 @@ export function hostAddresses(): string[] {
   return [...new Set(all.filter(({ internal }) => !internal).map(({ address }) => address))];
 }
 
-/** The installation's block of addresses, kept in DATA_DIR. It changes if the host got a route to it and nothing uses it. */
+/** The installation's block of addresses, kept in DATA_DIR. Another one is chosen if the host got a route to it and no sandbox uses it. */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');
   const file = join(folder, 'block');
@@ -109,7 +109,7 @@ async function settleBlock(token: string, dataDir: string, alsoUsed: readonly st
   return block;
 }
 
-/** The destinations of this host's routes, without those to our own namespaces. */
+/** The destinations of this host's routes, except those to our own namespaces. */
 async function routedRanges(prefix: string): Promise<string[]> {
   const routes = JSON.parse((await runTool('ip', ['-4', '-j', 'route', 'show', 'table', 'all'])) || '[]') as {
     dst: string;

@@ -7,12 +7,12 @@ import type { SandboxLevel } from '../sandbox/sandbox.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { HOST_GROUND, strays } from './ground.js';
 import { HostNetwork } from './host-network.js';
-import { namePrefix, overlaps } from './network-model.js';
+import { gatewayOf, namePrefix, overlaps } from './network-model.js';
 import { tableName } from './network-rules.js';
 import { settingsOf, tokenOf } from './network-settings.js';
 import { tryOut } from './network-trial.js';
 import { openRemainingRootless, openRootless } from './open-rootless.js';
-import { blocksOfOthers, otherTables, removeAbandoned } from './other-installations.js';
+import { foreignNetworks, removeAbandonedNetworks } from './other-installations.js';
 import { nft } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
@@ -34,7 +34,7 @@ export interface HostNetworks {
 const FORWARDING = '/proc/sys/net/ipv4/ip_forward';
 const BLOCK_TRIES = 4;
 
-/** What a network for each needs, for the log. */
+/** What a network for each sandbox needs, for the log. */
 const NEEDS = {
   namespaces: 'root, ip, nft, nsenter and net.ipv4.ip_forward',
   rootless: 'slirp4netns, ip, nft, nsenter, user namespaces and a /dev/net/tun that every user may open',
@@ -65,18 +65,19 @@ export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<Host
 /** Opens a network in which each sandbox has a namespace. Rejects with the reason if the host does not allow it. */
 async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || !isRoot()) throw new Error('the platform is not root on Linux');
-  if (level !== 'namespaces') throw new Error('this host gives hosted processes no namespaces');
+  if (level !== 'root') throw new Error('this host gives hosted processes no namespaces');
   await mkdir(config.dataDir, { recursive: true });
   const dataDir = await realpath(config.dataDir);
   await nft('list tables\n');
-  await removeAbandoned(tokenOf(dataDir));
+  await removeAbandonedNetworks(tokenOf(dataDir));
   const turnedOn = await allowForwarding(log);
   let opened: HostNetwork | null = null;
   try {
     const { network, settings } = await claimBlock(dataDir, config, edgeUsers, log);
     opened = network;
     // A host that has just started may be too busy to answer in time.
-    await tryOut(network).catch(() => tryOut(network));
+    const trial = () => tryOut(network, gatewayOf(settings.block));
+    await trial().catch(trial);
     await network.sweep();
     log.info(
       { block: settings.block, table: `inet ${tableName(settings.token)}`, sources: settings.sources.length },
@@ -85,19 +86,19 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
     return network;
   } catch (error) {
     await opened?.close();
-    if (turnedOn && (await otherTables(tokenOf(dataDir))).length === 0)
+    if (turnedOn && (await foreignNetworks(tokenOf(dataDir))).length === 0)
       await writeFile(FORWARDING, '0').catch(() => undefined);
     throw error;
   }
 }
 
 /**
- * Sandboxes share the network of the host from now on, but older ones may still have namespaces: their rules stay, and each
- * namespace is removed with its sandbox. Null if there is none, or if this worker cannot see to it.
+ * Opens the network of older sandboxes that still have namespaces, although new ones share the network of the host. Their rules stay,
+ * and each namespace is removed with its sandbox. Null if there is none, or if this worker cannot manage it.
  */
 async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (level === 'rootless') return openRemainingRootless({ config, log }, level);
-  if (process.platform !== 'linux' || !isRoot() || level !== 'namespaces') return null;
+  if (process.platform !== 'linux' || !isRoot() || level !== 'root') return null;
   try {
     const dataDir = await realpath(config.dataDir);
     const used = await new SlotFiles(join(dataDir, 'network')).all();
@@ -113,16 +114,16 @@ async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLev
 }
 
 /**
- * Sets the rules with a block of addresses that no other installation of the host has. Of two that start at the same time
- * and choose the same block, each sees the other's rules, and the one with the greater token chooses again.
+ * Sets the rules with a block of addresses that no other installation of the host has. If two start at the same time and choose the
+ * same block, each sees the other's rules, and the one with the greater token chooses again.
  */
 async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
   for (let tries = 0; ; tries++) {
-    const taken = await blocksOfOthers(tokenOf(dataDir));
+    const taken = (await foreignNetworks(tokenOf(dataDir))).map(({ block }) => block);
     const settings = await settingsOf(dataDir, config, { edgeUsers, taken });
     const network = new HostNetwork(settings, log);
     await network.open();
-    const clash = (await otherTables(settings.token)).find(
+    const clash = (await foreignNetworks(settings.token)).find(
       ({ token, block }) => token < settings.token && overlaps(block, settings.block),
     );
     if (clash === undefined) return { network, settings };
@@ -130,7 +131,7 @@ async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly n
   }
 }
 
-/** Lets the host forward packets. Returns true if it did not before. */
+/** Enables the forwarding of packets. Returns true if it was off before. */
 async function allowForwarding(log: Logger): Promise<boolean> {
   if ((await readFile(FORWARDING, 'utf8')).trim() === '1') return false;
   await writeFile(FORWARDING, '1').catch((error: unknown) => {

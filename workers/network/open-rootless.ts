@@ -9,7 +9,7 @@ import { isRoot } from '../sandbox/service-users.js';
 import { HostNetwork } from './host-network.js';
 import { overlaps } from './network-model.js';
 import { hostAddresses, settingsOf, tokenOf } from './network-settings.js';
-import { tryOutRootless } from './network-trial.js';
+import { tryOut } from './network-trial.js';
 import { RootlessGround, type UplinkNetwork, uplinkNetworks } from './rootless-ground.js';
 import { UPLINK_NAME } from './rootless-processes.js';
 import { runTool } from './run-tool.js';
@@ -45,7 +45,7 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   const { network, uplink } = await prepare(deps, dataDir);
   try {
     const late = () => new Error(`the trial took longer than ${TRIAL_MS / 1000} s`);
-    const trial = network.open().then(() => tryOutRootless(network, uplink.gateway));
+    const trial = network.open().then(() => tryOut(network, uplink.gateway));
     await withTimeLimit(trial, TRIAL_MS, late);
     await network.sweep();
     deps.log.info({ uplink: uplink.range }, 'hosted processes have networks of their own, through slirp4netns');
@@ -56,7 +56,7 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/** The network of older sandboxes, which stays until they end. Null if there is none, or if it cannot be seen to. */
+/** Opens the network of older sandboxes, which stays until they end. Null if there is none, or if this worker cannot manage it. */
 export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (process.platform !== 'linux' || isRoot() || level !== 'rootless') return null;
   try {
@@ -75,7 +75,7 @@ export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Pr
 }
 
 async function prepare({ config, log }: Deps, dataDir: string) {
-  // In its namespace the platform is root, and nothing but the uplink comes from outside.
+  // The platform is root in its namespace, and connections from outside come only through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);
@@ -101,7 +101,7 @@ async function prepare({ config, log }: Deps, dataDir: string) {
   return { network, uplink };
 }
 
-/** The first network for the uplink that hides no address that may be reached. */
+/** The first network for the uplink that contains no address which sandboxes may reach. */
 function freeUplink(wanted: readonly string[]): UplinkNetwork {
   const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
   if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');

@@ -3,38 +3,47 @@ import { connectionTable } from './connection-bounds.js';
 import { HOST_GROUND, removeStrays } from './ground.js';
 import { namePrefix } from './network-model.js';
 import { NETWORK_TABLE, tableName } from './network-rules.js';
-import { nft } from './run-tool.js';
+import { nft, removeTable } from './run-tool.js';
 
 interface ForeignTable {
+  token: string;
+  /** The table's comment, in which an installation names its data folder and, for a network, its block of addresses. */
+  comment: string;
+}
+
+/** The tables of other installations of this host whose names have this prefix. */
+export async function foreignTables(prefix: string, token: string): Promise<ForeignTable[]> {
+  const found: ForeignTable[] = [];
+  const names = (await nft('list tables\n')).matchAll(new RegExp(`^table inet ${prefix}([0-9a-f]{16})$`, 'gm'));
+  for (const [, other = ''] of names) {
+    if (other === token) continue;
+    const text = await nft(`list table inet ${prefix}${other}\n`).catch(() => '');
+    const comment = /^\s*comment "([^"]*)"$/m.exec(text)?.[1];
+    if (comment !== undefined) found.push({ token: other, comment });
+  }
+  return found;
+}
+
+interface ForeignNetwork {
   token: string;
   block: string;
   dataDir: string;
 }
 
-/** The tables of other installations of this host. */
-export async function otherTables(token: string): Promise<ForeignTable[]> {
-  const found: ForeignTable[] = [];
-  for (const [, other = ''] of (await nft('list tables\n')).matchAll(
-    new RegExp(`^table inet ${NETWORK_TABLE}([0-9a-f]{16})$`, 'gm'),
-  )) {
-    if (other === token) continue;
-    const text = await nft(`list table inet ${tableName(other)}\n`).catch(() => '');
-    const [, block, dataDir] = /^\s*comment "(\S+) (\/[^"]*)"$/m.exec(text) ?? [];
-    if (block !== undefined && dataDir !== undefined) found.push({ token: other, block, dataDir });
-  }
-  return found;
+/** The networks of other installations of this host. */
+export async function foreignNetworks(token: string): Promise<ForeignNetwork[]> {
+  const tables = await foreignTables(NETWORK_TABLE, token);
+  return tables.flatMap(({ token: other, comment }) => {
+    const [, block, dataDir] = /^(\S+) (\/.*)$/.exec(comment) ?? [];
+    return block === undefined || dataDir === undefined ? [] : [{ token: other, block, dataDir }];
+  });
 }
 
-export async function blocksOfOthers(token: string): Promise<string[]> {
-  return (await otherTables(token)).map(({ block }) => block);
-}
-
-/** Removes what installations left whose data folder is gone. */
-export async function removeAbandoned(token: string): Promise<void> {
-  for (const other of await otherTables(token)) {
+/** Removes the networks of installations whose data folder is gone. */
+export async function removeAbandonedNetworks(token: string): Promise<void> {
+  for (const other of await foreignNetworks(token)) {
     if (await exists(other.dataDir)) continue;
     await removeStrays(HOST_GROUND, namePrefix(other.token)).catch(() => undefined);
-    for (const table of [`inet ${tableName(other.token)}`, connectionTable(other.token)])
-      await nft(`delete table ${table}\n`).catch(() => undefined);
+    for (const table of [tableName(other.token), connectionTable(other.token)]) await removeTable(table);
   }
 }

@@ -9,17 +9,17 @@ import { SlirpApi } from './slirp-api.js';
 export interface UplinkNetwork {
   /** In CIDR notation, 24 bits. */
   range: string;
-  /** The namespace's. */
+  /** The address of the namespace. */
   address: string;
-  /** Leads to the loopback of the host. */
+  /** The address that leads to the loopback of the host. */
   gateway: string;
-  /** Asks the name servers of the host. */
+  /** The address of slirp4netns' own resolver, which asks the name servers of the host. */
   resolver: string;
 }
 
 const ENTRY_TRIES = 20;
 
-/** The networks that the uplink may have. The first free one is taken. */
+/** The networks that the uplink may use, in the order in which they are tried. */
 export function uplinkNetworks(): UplinkNetwork[] {
   return ['10.0.2', '10.0.3', '172.31.254', '192.168.254'].map((net) => {
     return { range: `${net}.0/24`, address: `${net}.100`, gateway: `${net}.2`, resolver: `${net}.3` };
@@ -31,7 +31,7 @@ interface Options {
   folder: string;
   token: string;
   network: UplinkNetwork;
-  /** True if anything on the host's loopback may be reached, where the rules allow it. */
+  /** False if slirp4netns must let nothing through to the host's loopback; the rules alone decide otherwise. */
   reachesLoopback: boolean;
   /** The ports of the host's loopback that lead to sandboxes. */
   ports: { first: number; last: number };
@@ -39,8 +39,8 @@ interface Options {
 }
 
 /**
- * Namespaces that stand for the host, for a platform that is not root: those of sandboxes hang on them as they hang on the
- * host otherwise. The host reaches a sandbox at an address of its loopback: the mirror of the sandbox's own one.
+ * Namespaces that stand for the host, for a platform that is not root: the links of sandboxes lead there instead of to the host. The
+ * host reaches a sandbox at an address of its own loopback, which mirrors the sandbox's address.
  */
 export class RootlessGround implements Ground {
   readonly #options: Options;
@@ -90,7 +90,7 @@ export class RootlessGround implements Ground {
         await this.#api.add({ address: mirrorOf(address), port, guestPort }, network.address);
         return { port, to };
       } catch (error) {
-        // A program that listens on all addresses has the port.
+        // A program of the host that listens on all addresses may have the port.
         if (tries === ENTRY_TRIES) throw error;
       }
     }
@@ -105,7 +105,7 @@ export class RootlessGround implements Ground {
 
   async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
     await this.#processes.trimLog();
-    // A sandbox has its slot before its port is opened, so the ports are asked first.
+    // A sandbox takes its slot before its port is opened, so the open ports are listed first.
     const open = await this.#api.list();
     const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
     for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);

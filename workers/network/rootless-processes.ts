@@ -32,9 +32,9 @@ interface Options {
 }
 
 /**
- * The two processes behind a network that is made without root: one keeps a user namespace and a network namespace that stand
- * for the host, and slirp4netns joins these to the host's network. They outlive the worker, and a worker that starts takes
- * them over. The workers of one DATA_DIR share them.
+ * The two processes of a network without root: one holds a user namespace and a network namespace that stand for the host, and
+ * slirp4netns connects these to the host's network. They outlive the worker; a worker that starts takes them over. The workers of one
+ * DATA_DIR share them.
  */
 export class RootlessProcesses {
   readonly #options: Options;
@@ -47,23 +47,23 @@ export class RootlessProcesses {
     this.#slots = new SlotFiles(options.folder);
   }
 
-  /** The process whose namespaces stand for the host. Throws if there was none yet. */
+  /** The id of the process whose namespaces stand for the host. Throws before `ensure`. */
   get holder(): number {
     if (this.#state === null) throw new Error('the network of this host is not made yet');
     return this.#state.holder.pid;
   }
 
-  /** True while slirp4netns lives. */
+  /** True while slirp4netns runs. */
   async hasUplink(): Promise<boolean> {
     return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }
 
-  /** Empties the file to which slirp4netns writes a line for each question. */
+  /** Empties the log to which slirp4netns writes a line for each request. */
   async trimLog(): Promise<void> {
     await truncate(this.#log).catch(() => undefined);
   }
 
-  /** Starts what does not live. True if anything was started. Calls at the same time share one attempt. */
+  /** Starts the processes that do not run. Resolves to true if it started any. Concurrent calls share one attempt. */
   ensure(): Promise<boolean> {
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;
@@ -71,7 +71,7 @@ export class RootlessProcesses {
     return this.#ensuring;
   }
 
-  /** Ends them and removes their files, unless a sandbox needs them. */
+  /** Ends the processes and removes their files, unless a sandbox needs them. */
   async end(): Promise<void> {
     await this.#locked(async () => {
       if ((await this.#slots.all()).length > 0) return;
@@ -125,7 +125,7 @@ export class RootlessProcesses {
     const log = await open(this.#log, 'a', 0o600);
     await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
     try {
-      // Descriptor 3 says that it is ready, and 4 that the holder has ended.
+      // It writes to descriptor 3 when it is ready, and ends when descriptor 4 closes with the holder.
       const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
       const args = ['-c', UPLINK, 'network', ...this.#options.uplink, ...fixed];
       const child = this.#spawn('/bin/sh', args, ['ignore', log.fd, log.fd, 'pipe']);
@@ -142,7 +142,7 @@ export class RootlessProcesses {
     return spawn(file, args, { cwd: this.#options.folder, env, stdio, detached: true });
   }
 
-  /** Another one than those of sandboxes: their sweep must not find it. */
+  /** A mark that differs from those of sandboxes, so that their sweep does not find it. */
   get #mark(): string {
     return `network:${this.#options.token}`;
   }
@@ -160,7 +160,7 @@ export class RootlessProcesses {
     await this.#killStrays(holder.pid);
   }
 
-  /** Ends what was started and not recorded, because the worker was killed meanwhile; all but the group of one process. */
+  /** Ends processes that were started but not recorded, because a worker was killed meanwhile, except the group of one process. */
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
       if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');
@@ -168,8 +168,8 @@ export class RootlessProcesses {
   }
 
   /**
-   * Ends what runs in networks that hung on a holder that is gone: nothing reaches it any more. No port leads to it from now
-   * on, and its supervisor starts it again.
+   * Ends the sandboxes whose networks were connected to a holder that has ended: nothing reaches them any more. Their ports are forgotten,
+   * and the supervisor starts them again.
    */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;
@@ -193,7 +193,7 @@ export class RootlessProcesses {
     return join(this.#options.folder, 'rootless.json');
   }
 
-  /** Runs `work` while no other worker of this host starts or ends the two processes. */
+  /** Runs `work` under a lock that keeps other workers of this host from starting or ending the two processes. */
   #locked<T>(work: () => Promise<T>): Promise<T> {
     return withFileLock(join(this.#options.folder, 'rootless.lock'), AbortSignal.timeout(LOCK_MS), work);
   }

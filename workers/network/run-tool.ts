@@ -32,3 +32,8 @@ export function nft(script: string, enter: readonly string[] = []): Promise<stri
   const [file = '', ...rest] = [...enter, 'nft', '-f', '-'];
   return runTool(file, rest, script);
 }
+
+/** Removes a table of the family `inet`. Does nothing if there is none. */
+export async function removeTable(table: string, enter: readonly string[] = []): Promise<void> {
+  await nft(`delete table inet ${table}\n`, enter).catch(() => undefined);
+}

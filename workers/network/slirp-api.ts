@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 const ANSWER_MS = 5_000;
 
-/** A port of the host that slirp4netns passes on. */
+/** A port of the host that slirp4netns forwards. */
 export interface Forward {
   id: number;
   address: string;
@@ -13,7 +13,7 @@ export interface Forward {
 
 type Entries = { id: number; host_addr: string; host_port: number; guest_port: number }[];
 
-/** Asks the slirp4netns whose socket is in this folder. */
+/** A client of the slirp4netns whose socket is in `folder`. */
 export class SlirpApi {
   readonly #folder: string;
   readonly #socket: string;
@@ -30,7 +30,7 @@ export class SlirpApi {
     });
   }
 
-  /** Rejects if somebody listens there. */
+  /** Opens a port. Rejects if another program listens there. */
   async add({ address, port, guestPort }: Omit<Forward, 'id'>, guestAddress: string): Promise<void> {
     const host = { host_addr: address, host_port: port };
     await this.#ask('add_hostfwd', { proto: 'tcp', ...host, guest_addr: guestAddress, guest_port: guestPort });

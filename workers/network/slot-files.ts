@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
-/** A free slot is found by chance; a block that is full to 99 % is found free after this many tries on average. */
+/** Slots are tried at random. In a block that is 99 % full, this many tries find a free one almost certainly. */
 const TRIES = 2000;
-/** Taking a slot is a matter of milliseconds. What is unfinished after this time stays unfinished, in milliseconds. */
+/** Taking a slot takes milliseconds. A worker that has not finished after this time was killed, in milliseconds. */
 const UNFINISHED_MS = 60_000;
 
 type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
 
 /**
  * Which sandbox has which address of this host, as files below DATA_DIR, because all workers of a host share them:
- * `slots/<number>` says who has the slot, `sandboxes/<id>` names the slot of a sandbox.
+ * `slots/<number>` names the sandbox that has the slot, `sandboxes/<id>` the slot of a sandbox.
  */
 export class SlotFiles {
   readonly #slots: string;
@@ -45,7 +45,7 @@ export class SlotFiles {
     throw new Error(`No address is free for ${claim.id}: this host runs as many sandboxes as it has addresses`);
   }
 
-  /** Writes what has changed of a slot. Resolves to the slot. */
+  /** Stores a changed slot, and resolves to it. */
   async change(slot: NetworkSlot): Promise<NetworkSlot> {
     await this.#write(slot);
     return slot;
@@ -74,7 +74,7 @@ export class SlotFiles {
     return readdir(this.#sandboxes).catch(() => []);
   }
 
-  /** Gives a slot back. The slot of an application rests. */
+  /** Releases a slot. That of an application rests for `REST_MS`. */
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
     else await this.#write({ ...slot, releasedAt: now });
@@ -83,12 +83,12 @@ export class SlotFiles {
     if (noted === String(slot.number)) await this.forget(slot.id);
   }
 
-  /** Removes the note that a sandbox has a slot. */
+  /** Removes the record that a sandbox has a slot. */
   async forget(id: string): Promise<void> {
     await rm(join(this.#sandboxes, id), { force: true });
   }
 
-  /** Slots that no sandbox notes as its own, because the worker that took or released them was killed meanwhile. */
+  /** Slots to which no file of a sandbox points, because the worker that took or released them was killed meanwhile. */
   async orphans(now: number): Promise<NetworkSlot[]> {
     const found: NetworkSlot[] = [];
     for (const slot of await this.all()) {

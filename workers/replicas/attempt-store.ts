@@ -1,12 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowsOf, type Transaction } from '../../shared/core/database/client.js';
-import { CHANNELS } from '../../shared/core/database/listener.js';
-import type { Attempt, ReplicaRow } from './rows.js';
+import type { ReplicaRow } from './rows.js';
+import { notifyHost } from './store.js';
 
 /**
- * Attempts of runs. An attempt is a replica that is never ready and ends by itself, so that everything that keeps replicas through
- * the death of a worker keeps it too. It belongs to no generation of its release: it has the number of its run as position and
- * the negative number of the attempt as generation.
+ * An attempt of a run is stored as a replica that is never ready and ends by itself, so that it survives the death of a worker as
+ * replicas do. It belongs to no generation of its release: its position is the number of its run, and its generation the negative
+ * number of the attempt.
  */
 export interface NewAttempt {
   runId: string;
@@ -20,14 +20,14 @@ export interface NewAttempt {
 /** Requests that the host carries out the attempt. Later calls for the same attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
-    // Two unique constraints name an attempt. If several workers want it at once, either may be noticed first.
+    // Two unique constraints hold for an attempt. If several workers want it at once, either may be violated first.
     await trx.raw(
       `insert into replicas (id, service_id, deployment_id, host_id, generation, position, run_id, run_attempt)
        values (:id, :serviceId, :deploymentId, :hostId, -cast(:attempt as integer), :runNumber, :runId, :attempt)
        on conflict do nothing`,
       { id: uuidv7(), ...input },
     );
-    await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, input.hostId]);
+    await notifyHost(trx, input.hostId);
   });
 }
 
@@ -39,29 +39,6 @@ export function findAttempt(db: Db, runId: string, attempt: number): Promise<Rep
   });
 }
 
-/** Records how an attempt ended, after all its output is in the log. It is not started again. */
-export async function recordAttemptEnd(
-  db: Db,
-  row: Attempt,
-  { detail, exitCode }: { detail: string; exitCode: number | null },
-): Promise<void> {
-  await db.transaction(async (trx) => {
-    const ended = await trx<ReplicaRow>('replicas')
-      .where({ id: row.id, restarts: row.restarts })
-      .whereIn('state', ['pending', 'starting'])
-      .update({
-        state: 'exited',
-        pid: null,
-        pid_started: null,
-        exit_detail: detail,
-        exit_code: exitCode,
-        next_start_at: null,
-        updated_at: trx.fn.now(),
-      });
-    if (ended > 0) await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, row.host_id]);
-  });
-}
-
 /** Requests that a run's attempts stop: their processes get TERM and, after the grace period, KILL; then their files are removed. */
 export async function stopAttempts(trx: Transaction, runId: string): Promise<void> {
   const rows = await rowsOf<{ host_id: string }>(
@@ -70,9 +47,7 @@ export async function stopAttempts(trx: Transaction, runId: string): Promise<voi
       where run_id = :runId and desired = 'running' and state <> 'stopped' returning host_id`,
     { runId },
   );
-  for (const hostId of new Set(rows.map((row) => row.host_id))) {
-    await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, hostId]);
-  }
+  for (const hostId of new Set(rows.map((row) => row.host_id))) await notifyHost(trx, hostId);
 }
 
 /** How many attempts of a run are not stopped yet. */

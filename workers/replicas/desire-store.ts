@@ -46,13 +46,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
   });
 }
 
-/**
-
- * Sets the desired state of a release's replicas (all, if no ids are given) to stopped, and notifies the edges in the same
-
- * transaction.
-
- */
+/** Sets the desired state of a release's replicas to stopped, of all if no ids are given. Notifies the edges in the same transaction. */
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')

@@ -31,12 +31,12 @@ export function describeRuntime(
   replicas: readonly ReplicaFacts[],
   now: Date,
 ): { health: HealthStatus; detail: string } {
-  // A replica that starts to take a failing one's place does not count until it has the place.
+  // A replacement does not count until it has taken the place of the failing replica.
   const running = replicas.filter(
     ({ desired, state, replaces }) => desired === 'running' && state !== 'stopped' && replaces === null,
   );
   if (running.length === 0) return { health: 'unknown', detail: 'no replica runs' };
-  // A generation that starts beside the serving one does not count for the service's health.
+  // While a new generation starts beside the serving one, only the serving one counts.
   const proven = running.filter((replica) => replica.ready_at !== null);
   const generation = Math.min(...(proven.length > 0 ? proven : running).map((replica) => replica.generation));
   const counted = running.filter((replica) => replica.generation === generation);

@@ -1,15 +1,15 @@
 import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
 import type { Attempt } from './rows.js';
 
-/** A port of the host that a replica has. */
+/** A port of the host that a replica uses. */
 export interface HostPort {
   port: number;
   user_number: number;
-  /** Every hosted process of the host may connect: the server behind it asks for a password. */
+  /** True if every hosted process of the host may connect: the server behind it asks for a password. */
   open: boolean;
 }
 
-/** The host's ports that replicas have, with the number of each one's service. */
+/** The host's ports that replicas use, with the user number of each one's service. */
 export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,
@@ -19,10 +19,10 @@ export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   );
 }
 
-/** Seconds after which a released port may be used again, even if an edge does not answer. */
+/** A released port is used again after this time even if an edge has not acknowledged the new route, in seconds. */
 const REST_SECONDS = 120;
 
-/** Released ports that may not be used yet: an edge seen in the last two minutes may still send a service's visitors there. */
+/** Released ports that must not be used yet: an edge seen within `REST_SECONDS` may still send visitors there. */
 export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
   const rows = await rowsOf<{ port: number }>(
     db,

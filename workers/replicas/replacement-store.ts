@@ -10,27 +10,26 @@ import { notifyHost, updateServiceHealth } from './store.js';
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/** Added to the place of a second replica meanwhile; larger than any number of replicas. */
+/** Added to the position of the second of two replicas that share one; larger than any number of replicas. */
 const SPARE = 1000;
 
 /** Requests a new replica beside a failing one. */
 export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Promise<boolean> {
-  return inOrder(db, failing, async (trx) => {
+  return inOrder(db, failing, log, async (trx) => {
     if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;
     await trx<ReplicaRow>('replicas').insert({ ...fresh(failing), position: spareOf(failing), replaces: failing.id });
-    await log(trx);
     return true;
   });
 }
 
 /** The new replica, which is healthy, takes the place of the failing one, which stops. */
 export function finishReplacement(db: Db, failing: ReplicaRow, successor: ReplicaRow, log: Logged): Promise<boolean> {
-  return inOrder(db, failing, async (trx) => {
+  return inOrder(db, failing, log, async (trx) => {
     const wanted = { desired: 'running' } as const;
     const ready = { ...wanted, id: successor.id, replaces: failing.id, state: 'ready' } as const;
     const [row] = await trx<ReplicaRow>('replicas').where(ready).forUpdate().select('position');
     if (!row) return false;
-    // Positions are unique, so one of the two steps aside first.
+    // Positions are unique, so the failing replica gets a negative one until the two have changed places.
     const left = await trx<ReplicaRow>('replicas')
       .where({ ...wanted, id: failing.id })
       .update({ position: -failing.position, desired: 'stopped', updated_at: trx.fn.now() });
@@ -39,7 +38,6 @@ export function finishReplacement(db: Db, failing: ReplicaRow, successor: Replic
       .where({ id: successor.id })
       .update({ position: failing.position, replaces: null, replacements: failing.replacements + 1 });
     await trx<ReplicaRow>('replicas').where({ id: failing.id }).update({ position: row.position });
-    await log(trx);
     return true;
   });
 }
@@ -52,25 +50,23 @@ export function abandonReplacement(
   nextAt: Date,
   log: Logged,
 ): Promise<boolean> {
-  return inOrder(db, failing, async (trx) => {
-    const stopped = await stopSuccessor(trx, successor);
-    if (!stopped) return false;
+  return inOrder(db, failing, log, async (trx) => {
+    if (!(await stopSuccessor(trx, successor))) return false;
     await trx<ReplicaRow>('replicas')
       .where({ id: failing.id, desired: 'running' })
       .update({ replacements: failing.replacements + 1, surge_failed: true, replace_at: nextAt });
-    await log(trx);
     return true;
   });
 }
 
 /** Stops a new replica that is no longer needed. */
 export function dropReplacement(db: Db, successor: ReplicaRow): Promise<boolean> {
-  return inOrder(db, successor, (trx) => stopSuccessor(trx, successor));
+  return inOrder(db, successor, null, (trx) => stopSuccessor(trx, successor));
 }
 
 /** Stops a failing replica. A new one takes its place and starts at `startAt`, when the old one has ended. */
 export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: Logged): Promise<boolean> {
-  return inOrder(db, failing, async (trx) => {
+  return inOrder(db, failing, log, async (trx) => {
     if (!(await stillFailing(trx, failing)) || !(await freeSpare(trx, failing))) return false;
     await trx<ReplicaRow>('replicas')
       .where({ id: failing.id })
@@ -79,13 +75,12 @@ export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: 
       ...fresh(failing),
       position: failing.position,
       state: 'exited',
-      // It stands for a replica that was healthy once, so that it is started again until it is.
+      // As a replica that was healthy before, it is started again until it is healthy.
       ready_at: failing.ready_at,
       next_start_at: startAt,
       exit_detail: 'is replaced because it failed its health check',
       replacements: failing.replacements + 1,
     });
-    await log(trx);
     return true;
   });
 }
@@ -106,7 +101,7 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
   return row !== undefined;
 }
 
-/** True if the spare position is free. What stopped there earlier is forgotten; what still stops there has to end first. */
+/** True if the spare position is free. A stopped replica there is deleted; one that still stops has to end first. */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;
   const there = () => trx<ReplicaRow>('replicas').where({ deployment_id, generation, position: spareOf(row) });
@@ -122,11 +117,17 @@ async function stopSuccessor(trx: Transaction, { id }: ReplicaRow): Promise<bool
   return stopped === 1;
 }
 
-/** Runs a change under the lock of the release's wanted replicas, and publishes it. */
-async function inOrder(db: Db, row: ReplicaRow, change: (trx: Transaction) => Promise<boolean>): Promise<boolean> {
+/** Runs a change under the lock of the release's wanted replicas, logs and publishes it. */
+async function inOrder(
+  db: Db,
+  row: ReplicaRow,
+  log: Logged | null,
+  change: (trx: Transaction) => Promise<boolean>,
+): Promise<boolean> {
   return db.transaction(async (trx) => {
     await lockUntilCommit(trx, `replicas.${row.deployment_id}`);
     if (!(await change(trx))) return false;
+    await log?.(trx);
     await updateServiceHealth(trx, row, { route: true });
     await notifyHost(trx, row.host_id);
     return true;

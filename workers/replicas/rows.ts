@@ -39,6 +39,10 @@ export interface ReplicaRow {
   updated_at: Date;
 }
 
+/** The address of replicas that share the network of their host. */
+export const LOOPBACK = '127.0.0.1';
+/** The columns of a replica of which nothing runs. */
+export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
 /** The `pid` of an attempt that is being abandoned: a worker that still starts it cannot record its process any more. */
 export const ABANDONED = 0;
 

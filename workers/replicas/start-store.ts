@@ -1,12 +1,9 @@
 import type { Db } from '../../shared/core/database/client.js';
 import { isStartedOnce } from '../../shared/runs/store.js';
-import { recordAttemptEnd } from './attempt-store.js';
-import { ABANDONED, type Attempt, type ReplicaRow } from './rows.js';
+import { ABANDONED, type Attempt, NO_PROCESS, type ReplicaRow } from './rows.js';
+import { recordExit } from './store.js';
 
 const UNIQUE_VIOLATION = '23505';
-const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
-/** The address of replicas that share the network of their host. */
-export const LOOPBACK = '127.0.0.1';
 
 /**
  * Claims a replica that waits to be started, with the port it will listen on. `taken`: another replica has the port;
@@ -23,11 +20,9 @@ export async function claimReplica(
       .whereIn('state', ['pending', 'exited'])
       .update({
         state: 'starting',
-        address: LOOPBACK,
+        ...NO_PROCESS,
         port,
         given_port: port,
-        pid: null,
-        pid_started: null,
         task_id: null,
         log_since: null,
         next_start_at: null,
@@ -59,7 +54,7 @@ export async function recordProcess(
 }
 
 /**
- * Records the port on which a replica that starts was found to listen. False if it does not start any more, or if another
+ * Records the port on which a starting replica was found to listen. Returns false if it does not start any more, or if another
  * replica of the host has the port.
  */
 export async function recordPort(db: Db, row: Attempt, port: number): Promise<boolean> {
@@ -75,8 +70,8 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
 }
 
 /**
- * Takes an attempt whose process is not recorded from the worker that began it: that one cannot record it any more. False if it has
- * done so, or the attempt is over.
+ * Takes over an attempt whose process is not recorded, so that the worker that began it cannot record it any more. Returns false if
+ * that worker has recorded it, or if the attempt is over.
  */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')
@@ -86,23 +81,15 @@ export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>
   return taken === 1;
 }
 
+const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
+
 /**
- * Gives back a replica whose start was interrupted (its worker crashed, or the platform ended): it waits as a new
- * attempt. A command that was given by hand is never started a second time: its attempt has ended.
+ * Makes a replica whose start was interrupted (its worker crashed, or the platform ended) wait to be started as a new attempt. A command
+ * that was given by hand is never started a second time: its attempt has ended.
  */
-export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
-  if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) {
-    return recordAttemptEnd(db, row, { detail: INTERRUPTED, exitCode: null });
-  }
+export async function releaseReplica(db: Db, row: ReplicaRow): Promise<void> {
+  if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) return recordExit(db, row, INTERRUPTED);
   await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting' })
-    .update({
-      state: 'pending',
-      restarts: row.restarts + 1,
-      pid: null,
-      pid_started: null,
-      address: LOOPBACK,
-      port: null,
-      updated_at: db.fn.now(),
-    });
+    .update({ state: 'pending', restarts: row.restarts + 1, ...NO_PROCESS, updated_at: db.fn.now() });
 }

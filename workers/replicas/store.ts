@@ -2,10 +2,9 @@ import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/co
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
-import type { Attempt, ReplicaRow } from './rows.js';
-import { LOOPBACK } from './start-store.js';
+import { type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from './rows.js';
 
-/** After this time up, in milliseconds, a replica's restart delay starts from the beginning. */
+/** A replica that has run this long starts its back-off anew, in milliseconds. */
 const STABLE_MS = 600_000;
 
 /** The columns of a replica that does not fail its health check. */
@@ -35,15 +34,15 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
   }));
 }
 
-/** Why a replica gets no requests, and from when on it is replaced if it goes on failing. */
+/** Why a replica gets no requests, and when it is replaced if it goes on failing. */
 export interface CheckFailure {
   answer: string;
   replaceAt: Date;
 }
 
 /**
- * Records that the replica gets no more requests: it keeps running. `failure` is null if that is no fault of the
- * application. A replica that had been up for ten minutes begins its count of replacements anew.
+ * Records that the replica gets no more requests, but keeps running. `failure` is null if the application is not at fault. A replica
+ * that had been up for ten minutes begins its count of replacements anew.
  */
 export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
@@ -68,45 +67,45 @@ export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promi
   }));
 }
 
-/** True if the attempt has run long enough for earlier failures to be forgotten. */
+/** True if the attempt has run long enough that earlier failures no longer count. */
 export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boolean {
   return now.getTime() - (row.started_at?.getTime() ?? now.getTime()) > STABLE_MS;
 }
 
-/** The wait before a replica that ends now is started again, in milliseconds. */
-function backOffMs(row: ReplicaRow, now: Date): number {
-  return restartDelayMs(wasStable(row, now) ? 0 : row.restarts);
+export interface ExitOptions {
+  /** Null if something else than the command ended it, or if its end was not observed. Only kept for attempts of runs. */
+  exitCode?: number | null;
+  /** Replaces the usual back-off before the next start, in milliseconds. */
+  delayMs?: number | undefined;
+  now?: Date;
 }
 
 /**
- * Records that the replica has ended by itself. If it had been ready, it starts again after `delayMs`; otherwise it has
- * failed.
+ * Records that the replica has ended by itself, and all its output is in the log. If it had been ready, it starts again after a
+ * back-off; otherwise it has failed, or was the attempt of a run.
  */
 export async function recordExit(
   db: Db,
   row: ReplicaRow,
   detail: string,
-  now: Date,
-  delayMs = backOffMs(row, now),
+  {
+    exitCode = null,
+    now = new Date(),
+    delayMs = restartDelayMs(wasStable(row, now) ? 0 : row.restarts),
+  }: ExitOptions = {},
 ): Promise<void> {
   const proven = row.ready_at !== null;
-  await change(
-    db,
-    row,
-    ['pending', 'exited', 'starting', 'ready', 'unhealthy'],
-    { route: row.state === 'ready', frees: hostPortOf(row) },
-    () => ({
-      state: 'exited',
-      pid: null,
-      pid_started: null,
-      address: LOOPBACK,
-      port: null,
-      exit_detail: detail,
-      ...PASSING,
-      restarts: proven ? row.restarts + 1 : row.restarts,
-      next_start_at: proven ? new Date(now.getTime() + delayMs) : null,
-    }),
-  );
+  const from: ReplicaRow['state'][] = ['pending', 'starting'];
+  if (row.run_id === null) from.push('ready', 'unhealthy', 'exited');
+  await change(db, row, from, { route: row.state === 'ready', frees: hostPortOf(row) }, () => ({
+    state: 'exited',
+    ...NO_PROCESS,
+    exit_detail: detail,
+    exit_code: exitCode,
+    ...PASSING,
+    restarts: proven ? row.restarts + 1 : row.restarts,
+    next_start_at: proven ? new Date(now.getTime() + delayMs) : null,
+  }));
 }
 
 /** Records that the replica is stopped: nothing of it runs, and its output is in the log. */
@@ -114,15 +113,12 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   await change(db, row, [row.state], { route: row.state === 'ready', frees: hostPortOf(row) }, (trx) => ({
     state: 'stopped',
     desired: 'stopped',
-    pid: null,
-    pid_started: null,
-    address: LOOPBACK,
-    port: null,
+    ...NO_PROCESS,
     stopped_at: trx.fn.now(),
   }));
 }
 
-/** Only processes in the host's network share its ports; containers and namespaces have their own. */
+/** The host's port that a replica uses. Containers and namespaces have ports of their own. */
 function hostPortOf(row: ReplicaRow): number | null {
   return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
@@ -144,7 +140,7 @@ export async function routeVersionOf(db: Db, row: Attempt): Promise<number | und
 }
 
 interface Publication {
-  /** True if what the edge serves of a live release has changed. */
+  /** True if the edge has to read the route of the live release again. */
   route: boolean;
   /** True if the host need not be notified. */
   quiet?: boolean;
@@ -195,6 +191,7 @@ export async function updateServiceHealth(
   if (route) await trx.raw('select pg_notify(?, ?)', [CHANNELS.route, service_id]);
 }
 
+/** Tells the supervisor of a host, after the commit, that its replicas have changed. */
 export async function notifyHost(trx: Transaction, hostId: string): Promise<void> {
   await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, hostId]);
 }

@@ -4,10 +4,10 @@ import type { Logger } from '../../shared/core/log.js';
 import { recordChecks } from '../replicas/check-store.js';
 import type { Attempt } from '../replicas/rows.js';
 
-/** How long a check waits for others, in milliseconds. */
+/** A check is recorded after this time, together with others, in milliseconds. */
 const WAIT_MS = 2_000;
 
-/** Records health checks that changed nothing, of all replicas of this worker together. */
+/** Records health checks that changed nothing: those of all replicas of this worker in one statement. */
 export class CheckRecorder {
   readonly #db: Db;
   readonly #log: Logger;
@@ -29,7 +29,7 @@ export class CheckRecorder {
     }, WAIT_MS).unref();
   }
 
-  /** Records what waits. If the database does not answer, that is logged, and the next checks are recorded. */
+  /** Records the checks that wait. A failure is logged, and these checks are dropped. */
   async record(): Promise<void> {
     const attempts = [...this.#waiting.values()];
     this.#waiting.clear();

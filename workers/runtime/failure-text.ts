@@ -3,9 +3,9 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 /** Lines of output that a failure quotes. */
 const QUOTED_LINES = 8;
-/** Lines of a stack, and the line with which Node.js ends its report: in a quote they would take the place of the message. */
+/** Lines of a stack trace, and the last line of a report of Node.js. They are not quoted, because they would displace the message. */
 const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
-/** Lines of output that are searched for the cause of a failure. */
+/** Lines of output in which the cause of a failure is searched. */
 export const SEARCHED_LINES = ADVICE_LINES;
 
 /**

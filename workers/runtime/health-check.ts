@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { isHealthyStatus } from './readiness.js';
+import { isHealthyStatus } from './decide-readiness.js';
 
-/** The longest that an answer may take, in milliseconds. */
+/** Timeout of an answer, in milliseconds. */
 const ANSWER_MS = 2_000;
 
 export interface Target {
@@ -38,26 +38,29 @@ function checkPort({ address, port }: Target): Promise<Health> {
   });
 }
 
-function checkPath({ address, port, path, host }: Target): Promise<Health> {
+async function checkPath(target: Target): Promise<Health> {
+  const status = await statusOf(target, ANSWER_MS);
+  if (typeof status === 'string') return noAnswer(status);
+  if (isHealthyStatus(status)) return { healthy: true };
+  return { healthy: false, kind: 'bad-answer', answer: `GET ${target.path} answered ${status}, expected 2xx or 3xx` };
+}
+
+/** Sends a GET on a connection of its own. Resolves to the status, or to why there is none within `ms` milliseconds. Never rejects. */
+export function statusOf({ address, port, path, host }: Target, ms: number): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { host, 'user-agent': 'ranvier-health', connection: 'close' };
     const asked = request({ host: address, port, path, headers, agent: false }, (response) => {
-      const status = response.statusCode ?? 0;
       response.destroy();
-      resolve(isHealthyStatus(status) ? { healthy: true } : badAnswer(path, status));
+      resolve(response.statusCode ?? 0);
     });
     const timer = setTimeout(() => {
-      resolve(noAnswer(`GET ${path} got no answer within ${ANSWER_MS / 1000} s`));
+      resolve(`GET ${path} got no answer within ${ms / 1000} s`);
       asked.destroy();
-    }, ANSWER_MS);
+    }, ms);
     asked.once('close', () => clearTimeout(timer));
-    asked.on('error', (error) => resolve(noAnswer(reasonOf(error))));
+    asked.on('error', (error) => resolve(reasonOf(error)));
     asked.end();
   });
-}
-
-function badAnswer(path: string, status: number): Health {
-  return { healthy: false, kind: 'bad-answer', answer: `GET ${path} answered ${status}, expected 2xx or 3xx` };
 }
 
 function noAnswer(answer: string): Health {

@@ -4,14 +4,14 @@ interface Amount {
   lines: number;
 }
 
-/** What one replica may add to the log: `rate` each second, and up to `burst` at once after it was quiet. */
+/** The limit of one replica's output: `rate` each second, and up to `burst` at once after a quiet time. */
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
-/** What all busy replicas of a host may add together, so that the database has time for the others. */
+/** The limit of all busy replicas of a host together, so that the database has time for the others. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
-/** A replica that is at most this much above its rate is not busy and takes nothing from its host's share. */
+/** A replica that is at most this much above its rate is not busy, and its output does not count for the host's limit. */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
-/** A transaction stores at least this many lines. */
+/** A replica waits until it may store this many lines, so that transactions are not tiny. */
 const MIN_LINES = 200;
 
 /** A bucket of bytes and lines that fills at a rate. */
@@ -27,7 +27,7 @@ class Bucket {
     this.#left = { ...burst };
   }
 
-  /** What is left now. Negative if more was taken than there was. */
+  /** The amount that is left now; negative if more was taken than there was. */
   left(): Amount {
     const now = Date.now();
     const seconds = Math.max(0, now - this.#grantedAt) / 1000;

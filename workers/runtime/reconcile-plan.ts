@@ -11,8 +11,8 @@ export interface ObservedHost {
   controlled: Iterable<string>;
   /** Ids of the replicas whose controller works now. */
   busy: ReadonlySet<string>;
-  /** When a failed replica may be tried again, in milliseconds since the epoch. */
-  retryAt: ReadonlyMap<string, number>;
+  /** When each failed replica is tried again, in milliseconds since the epoch. */
+  retries: ReadonlyMap<string, { at: number }>;
   /** When the last sweep began, in milliseconds since the epoch. */
   sweptAt: number;
   /** True while a sweep is under way. */
@@ -29,14 +29,14 @@ export interface ReconcilePlan {
 
 /** Decides one pass of a supervisor. `now` is in milliseconds since the epoch. */
 export function planPass(
-  { rows, controlled, busy, retryAt, sweptAt, sweeping }: ObservedHost,
+  { rows, controlled, busy, retries, sweptAt, sweeping }: ObservedHost,
   now: number,
 ): ReconcilePlan {
   const present = new Set(rows);
   return {
     sweep: !sweeping && now - sweptAt > SWEEP_MS,
     drop: [...controlled].filter((id) => !present.has(id) && !busy.has(id)),
-    reconcile: rows.filter((id) => !busy.has(id) && (retryAt.get(id) ?? 0) <= now),
+    reconcile: rows.filter((id) => !busy.has(id) && (retries.get(id)?.at ?? 0) <= now),
   };
 }
 

@@ -1,18 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
 
-/** Resolves when a replica has changed, or after `ms`. Rejects with the signal's reason. */
-export async function replicaChange(listener: Listener, ms: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
+/** Resolves when any replica has changed, or after `ms` milliseconds. Rejects with the signal's reason. */
+export async function replicaChange(listener: Listener, ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
   const news = new AbortController();
   const unlisten = listener.on(CHANNELS.replica, () => news.abort());
   try {
-    await sleep(Math.max(1, ms), undefined, { signal: AbortSignal.any([signal, news.signal]) });
+    await sleep(Math.max(1, ms), undefined, { signal: AbortSignal.any([news.signal, ...(signal ? [signal] : [])]) });
   } catch (error) {
-    if (!news.signal.aborted || signal.aborted) {
-      signal.throwIfAborted();
-      throw error;
-    }
+    signal?.throwIfAborted();
+    if (!news.signal.aborted) throw error;
   } finally {
     unlisten();
   }

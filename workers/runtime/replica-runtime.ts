@@ -6,40 +6,45 @@ import { isCurrentRelease, isReleasing, runningReleases } from '../releases/rele
 import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOf } from '../replicas/store.js';
+import { explainExit, explainSilence } from './explain-release.js';
 import { replicaChange } from './replica-change.js';
-import { POLL_MS, type ReplicaRuntimeDeps, type RuntimeBackend, stopDeadline } from './replica-runtime-deps.js';
+import type { ReplicaHost } from './replica-host.js';
+import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
-import { RunAttempts } from './run-attempts.js';
-import type { ReleaseSpec, ReplicaView, RunAttempt, RuntimeDriver } from './runtime-driver.js';
+import { runAttempt, stopRun } from './run-attempts.js';
+import type { ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js';
+import { Supervisor } from './supervisor.js';
+import { UsageSampler } from './usage-sampler.js';
 
-/** The longest wait until work on a volume ends, in milliseconds. */
-const HELD_MS = 120_000;
-
-type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
+/** Timeout of the wait for a backup, a restore or a deployment that uses the volume, in milliseconds. */
+const VOLUME_WAIT_MS = 120_000;
 
 /**
- * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor of the host,
- * which may run in another worker, reconciles the two.
+ * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor that leads the host,
+ * here or in another worker, reconciles the two.
  */
 export class ReplicaRuntime implements RuntimeDriver {
-  readonly name: string;
-  readonly #deps: Deps;
-  readonly #backend: RuntimeBackend;
-  readonly #attempts: RunAttempts;
+  readonly #deps: ReplicaRuntimeDeps;
+  readonly #host: ReplicaHost;
+  readonly #supervisor: Supervisor;
+  readonly #sampler: UsageSampler;
 
-  constructor(deps: Deps, backend: RuntimeBackend) {
-    this.name = backend.name;
+  constructor(deps: ReplicaRuntimeDeps, host: ReplicaHost) {
     this.#deps = deps;
-    this.#backend = backend;
-    this.#attempts = new RunAttempts(deps);
+    this.#host = host;
+    this.#supervisor = new Supervisor(deps, host);
+    this.#sampler = new UsageSampler(deps, host, () => host.isMeasuredByAll || this.#supervisor.leading);
   }
 
-  start(): Promise<void> {
-    return this.#backend.start();
+  async start(): Promise<void> {
+    await this.#supervisor.start();
+    this.#sampler.start();
   }
 
-  close(platformEnds = false): Promise<void> {
-    return this.#backend.close(platformEnds);
+  async close(platformEnds = false): Promise<void> {
+    await this.#sampler.close();
+    await this.#supervisor.close(platformEnds);
+    await this.#host.close?.();
   }
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
@@ -93,33 +98,27 @@ export class ReplicaRuntime implements RuntimeDriver {
     );
   }
 
-  async inspect(deploymentId: string): Promise<ReplicaView[]> {
+  async inspect(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
-    return Promise.all(
-      rows.map(async (row) => {
-        const { id, state, address, given_port, restarts, exit_detail } = row;
-        const port = (await this.#backend.ownPort?.(row)) ?? row.port;
-        return { id, state, address, port, givenPort: given_port, restarts, exitDetail: exit_detail };
-      }),
-    );
+    return Promise.all(rows.map(async (row) => ({ ...row, port: (await this.#host.ownPort?.(row)) ?? row.port })));
   }
 
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
-    return this.#attempts.run(spec, attempt, signal);
+    return runAttempt(this.#deps, spec, attempt, signal);
   }
 
   stopRun(runId: string): Promise<void> {
-    return this.#attempts.stop(runId);
+    return stopRun(this.#deps, runId);
   }
 
   /**
-   * Brings up the one server of a volume, after every other one of the service has ended; with `fresh` after its own as well. Work on
-   * the volume and a deployment that is under way are waited for.
-   * Throws `ReleaseError`, also if a server cannot be stopped because its host is away.
+   * Starts the one server of a volume after every other server of the service has ended; with `fresh` also after its own has. Waits for
+   * work on the volume and for a deployment that is under way. Throws `ReleaseError`, also if a server cannot be stopped because its
+   * host is away.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
-    const deadline = Date.now() + HELD_MS;
+    const deadline = Date.now() + VOLUME_WAIT_MS;
     for (;;) {
       const held = await isHeld(db, spec.serviceId);
       if (!held && !(await isReleasing(db, spec.serviceId, spec.deploymentId))) break;
@@ -134,12 +133,12 @@ export class ReplicaRuntime implements RuntimeDriver {
     await this.#bringUp(spec, 1, false, signal);
   }
 
-  /** The host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
+  /** Returns the host that runs a release: this one, or the one that has its volume. Throws `ReleaseError` if there is none. */
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
     if (!isDataKind(kind)) return hostId;
-    if (this.#backend.hostOfData) return this.#backend.hostOfData(spec);
+    if (this.#host.hostOfData) return this.#host.hostOfData(spec);
     const able = await hostFor(db, kind, hostId);
     if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
     const settled = await settleHost(db, serviceId, able);
@@ -147,7 +146,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     throw new ReleaseError(`the host ${settled}, which has its volume, is away; no other host can have its data`);
   }
 
-  /** Writes that the replicas are wanted and waits until all of their generation are ready. Returns the generation. */
+  /** Requests replicas and waits until all of their generation are ready. Returns the generation. Throws `ReleaseError`. */
   async #bringUp(spec: ReleaseSpec, count: number, fresh: boolean, signal: AbortSignal): Promise<number> {
     signal.throwIfAborted();
     const { db, config } = this.#deps;
@@ -168,9 +167,9 @@ export class ReplicaRuntime implements RuntimeDriver {
         case 'stopped':
           throw new ReleaseError('the release was stopped while it was starting');
         case 'failed':
-          throw new ReleaseError(await this.#backend.explainExit(spec, outcome.row));
+          throw new ReleaseError(await explainExit(this.#host, spec, outcome.row));
         case 'late':
-          throw new ReleaseError(await this.#backend.explainSilence(spec, rows));
+          throw new ReleaseError(await explainSilence(this.#host, config, spec, rows));
         case 'incomplete':
           await wantReplicas(db, release, count, false);
           break;
@@ -181,7 +180,7 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** Stops these replicas, or all, and resolves when none of them is left. Throws `ReleaseError` if one is left too long. */
+  /** Stops these replicas, or all, and resolves when none of them is left. Throws `ReleaseError` if that takes too long. */
   async #bringDown(deploymentId: string, rows?: readonly ReplicaRow[]): Promise<void> {
     if (rows?.length === 0) return;
     const { db, config } = this.#deps;
@@ -195,18 +194,18 @@ export class ReplicaRuntime implements RuntimeDriver {
         const where = left.map((row) => `replica ${row.position} (${row.state}) on host ${row.host_id}`).join(', ');
         throw new ReleaseError(`not stopped in time: ${where}; a worker must run on that host`);
       }
-      await replicaChange(this.#deps.listener, POLL_MS, new AbortController().signal);
+      await replicaChange(this.#deps.listener, POLL_MS);
     }
   }
 
-  /** The replicas that are to run. A replacement counts only after it has taken the place of the failing replica. */
+  /** The replicas whose desired state is running. A replacement counts when it has taken the place of the failing replica. */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 }
 
-/** True for a release that runs all the time: a site has no process, and a cron service has one only while a run lasts. */
+/** False for a site, which has no process, and for a cron service, which has one only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

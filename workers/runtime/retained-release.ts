@@ -6,7 +6,7 @@ import type { ReplicaRow } from '../replicas/rows.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** True for an error of the release itself, which no retry mends. Any other error is a fault of the platform and may pass. */
+/** True for an error of the release itself, which a retry does not fix. Any other error is a fault of the platform and may pass. */
 export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
 }
@@ -22,19 +22,19 @@ export class RetainedRelease {
     this.#load = load;
   }
 
-  /** Loads the release unless it is loaded. Throws `ReleaseError` or `SealError` if it cannot be read. */
-  async read(row: ReleaseOf): Promise<ReleaseSpec> {
-    this.#spec ??= await this.#load(row.deployment_id, row.run_id);
+  /** Returns the release, loaded once. Throws `ReleaseError` or `SealError` if it cannot be read. */
+  async read({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
+    this.#spec ??= await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
   /** Loads the release as it is now, for a new attempt to run it. Throws as `read` does. */
-  async readAnew(row: ReleaseOf): Promise<ReleaseSpec> {
-    this.#spec = await this.#load(row.deployment_id, row.run_id);
+  async readAnew({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
+    this.#spec = await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
-  /** Null if the release cannot be read, for instance because its key is lost. Its replicas can still be stopped. */
+  /** Returns null if the release cannot be read, for instance because its key is lost. Its replicas can still be stopped. */
   async readable(row: ReleaseOf): Promise<ReleaseSpec | null> {
     try {
       return await this.read(row);
@@ -45,7 +45,7 @@ export class RetainedRelease {
   }
 }
 
-/** Masks the values of a service's own variables and its repository's password. The image's own environment is no secret. */
+/** Returns a masker of the service's own variables and its repository's password. The image's environment is not secret. */
 export function maskerOf(spec: ReleaseSpec): Masker {
   const own = Object.entries(spec.environment).filter(
     ([name, value]) => spec.image.manifest.environment[name] !== value,

@@ -2,11 +2,11 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 type Rolled = Pick<ReplicaRow, 'state' | 'position' | 'ready_at'>;
 
-/** How far a rollout is. */
+/** The state of a rollout. */
 export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   /** Every wanted replica is ready. */
   | { type: 'ready' }
-  /** Somebody stopped the release. */
+  /** The release was stopped meanwhile. */
   | { type: 'stopped' }
   /** This replica ended before it was ever ready. */
   | { type: 'failed'; row: T }
@@ -17,9 +17,8 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   | { type: 'pending' };
 
 /**
- * Decides from the rows of one generation that are wanted how its rollout stands. `count` replicas are wanted; a row at a
- * higher position is left from before and decides nothing unless it fails. `isLate` is true once the release timeout has
- * passed.
+ * Decides the state of a rollout from the rows of one generation that are to run. `count` replicas are wanted. A row at a higher
+ * position is a leftover, and counts only if it fails. `isLate` is true once the release timeout has passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],
@@ -35,7 +34,7 @@ export function rolloutOutcome<T extends Rolled>(
   return { type: complete ? 'pending' : 'incomplete' };
 }
 
-/** The generation that a restart replaces, and how many replicas the new one gets. `wanted` counts if nothing runs. */
+/** The generation that a restart replaces, and the number of replicas of the new one: `wanted` if nothing runs. */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],
   wanted: number,

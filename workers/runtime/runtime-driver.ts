@@ -2,9 +2,9 @@ import type { ImageManifest } from '../../shared/images/model.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
-import type { ReplicaState } from '../replicas/model.js';
+import type { ReplicaRow } from '../replicas/rows.js';
 
-/** Everything a runtime needs to run one release. `deploy/release-spec.ts` makes it from the deployment's snapshot. */
+/** Everything a runtime needs to run one release. `releases/release-spec.ts` makes it from the deployment's snapshot. */
 export interface ReleaseSpec {
   deploymentId: string;
   serviceId: string;
@@ -17,20 +17,8 @@ export interface ReleaseSpec {
   environmentId: string | null;
   configuration: ServiceConfiguration;
   image: { id: string; digest: string; manifest: ImageManifest };
-  /** The service's variables in clear, over the manifest's environment. The runtime sets PORT. */
+  /** The manifest's environment and, over it, the service's variables in clear. The runtime sets PORT. */
   environment: Record<string, string>;
-}
-
-export interface ReplicaView {
-  id: string;
-  state: ReplicaState;
-  address: string;
-  /** As the application knows it. */
-  port: number | null;
-  /** PORT of the application; null if it was given none. */
-  givenPort?: number | null;
-  restarts: number;
-  exitDetail: string;
 }
 
 /** One attempt of a run. */
@@ -45,10 +33,9 @@ export interface RunAttempt {
 
 /**
  * Keeps releases running and records their state in the `replicas` table, which the edge reads. Every method is idempotent
- * and continues what a worker that died has begun.
+ * and continues what an earlier worker began.
  */
 export interface RuntimeDriver {
-  readonly name: string;
   /** Starts to reconcile this host's replicas, and adopts those that still run. */
   start(): Promise<void>;
   /**
@@ -64,12 +51,13 @@ export interface RuntimeDriver {
   scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void>;
   /** Replaces every replica. The old ones serve until the new ones are ready. Throws `ReleaseError`. */
   restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
-  inspect(deploymentId: string): Promise<ReplicaView[]>;
+  /** A release's replicas that are not stopped, each with the port on which its application listens. */
+  inspect(deploymentId: string): Promise<ReplicaRow[]>;
   /**
-   * Carries out the command of a run once, beside the release's replicas and with its output in the log. An attempt that is under way goes on, whichever worker
-   * began it. An abort rejects with the signal's reason, and the command runs on. Throws `ReleaseError`.
+   * Runs the command of a run once, beside the release's replicas and with its output in the log. Continues to wait for an attempt that is under way, also one that another
+   * worker began. An abort rejects with the signal's reason, and the command runs on. Throws `ReleaseError`.
    */
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome>;
-  /** Ends what runs of a run (TERM, grace period, KILL). Resolves when nothing of it is left. */
+  /** Ends the attempts of a run (TERM, grace period, KILL). Resolves when nothing of them is left. */
   stopRun(runId: string): Promise<void>;
 }

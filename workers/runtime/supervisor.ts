@@ -3,70 +3,38 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { Leadership } from '../core/leadership.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
-import { planPass, type ReconcilePlan, retryDelayMs } from './reconcile-plan.js';
-import { Replacer } from './replacer.js';
+import { applyReplacements } from './apply-replacements.js';
+import { planPass, retryDelayMs } from './reconcile-plan.js';
+import type { ReplicaController, SupervisedHost } from './replica-host.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
-
-/** Reconciles one replica: makes what runs match the row. */
-export interface ReplicaController {
-  /** When the replica has to be reconciled again, in milliseconds since the epoch, even if nothing changes. */
-  readonly nextCheckAt: number;
-  /** Observes the replica and applies what follows. Calls never overlap. A rejection is retried with a back-off. */
-  reconcile(row: ReplicaRow): Promise<void>;
-  /** True if nothing can have changed since the last reconciliation, so that this row need not be reconciled now. */
-  isIdle?(row: ReplicaRow): boolean;
-  /** Ends what runs in the background: the replica is gone, or another supervisor controls it. */
-  close?(): void;
-}
-
-/** One kind of host on which replicas run. */
-export interface ReplicaHost {
-  /** Polling interval when no notification arrives, in milliseconds. */
-  readonly pollMs: number;
-  controller(id: string, wake: () => void): ReplicaController;
-  /** Refreshes the observed state once, before replicas are reconciled. */
-  observe?(rows: readonly ReplicaRow[]): Promise<void>;
-  /**
-   * Ends what belongs to no replica of the table. `rows` reads the table, and is called only after the host was looked at:
-   * replicas are reconciled meanwhile.
-   */
-  sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
-  /** True if a second replica fits beside this one. Without it there is always room. */
-  hasRoom?(row: ReplicaRow): Promise<boolean>;
-  /** Ends all replicas because the whole platform ends. */
-  end?(rows: readonly ReplicaRow[]): Promise<void>;
-}
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId' | 'logs'>;
 
 /**
  * Reconciles the replicas of one host with the `replicas` table. One worker of a host leads: it holds a lock that the
  * database releases if the worker dies. A notification and the timer run the same pass, and every write names the attempt
- * it belongs to.
+ * that it is about.
  */
 export class Supervisor {
   readonly #deps: Deps;
-  readonly #host: ReplicaHost;
+  readonly #host: SupervisedHost;
   readonly #leadership: Leadership;
-  readonly #replacer: Replacer;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** Replicas whose last reconciliation failed: how often in a row, and when to try again. */
-  readonly #failures = new Map<string, number>();
-  readonly #retryAt = new Map<string, number>();
+  /** The replicas whose last reconciliation failed: the failures in a row, and when the next try is due. */
+  readonly #retries = new Map<string, { failures: number; at: number }>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
   #closed = false;
   #notified = false;
   #sweptAt = 0;
-  /** The sweep under way. It can take long if something of one replica does not end; the others do not wait for it. */
+  /** The sweep under way. Reconciliations do not wait for it: it takes long if a process does not end. */
   #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
-  constructor(deps: Deps, host: ReplicaHost) {
+  constructor(deps: Deps, host: SupervisedHost) {
     this.#deps = deps;
     this.#host = host;
-    this.#replacer = new Replacer(deps, async (row) => (await host.hasRoom?.(row)) ?? true);
     const name = `ranvier.host.${deps.hostId}`;
     this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#onLeadership());
   }
@@ -76,7 +44,7 @@ export class Supervisor {
     return this.#leadership.leading;
   }
 
-  /** Begins to compete for this host. */
+  /** Starts to compete for the lead of this host. */
   async start(): Promise<void> {
     this.#unlisten = this.#deps.listener.on(CHANNELS.replica, (hostId) => {
       if (hostId === null || hostId === this.#deps.hostId) this.#wake();
@@ -85,7 +53,7 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Waits for what is under way and gives up the lead. The replicas run on unless the whole platform ends. */
+  /** Waits for reconciliations under way and gives up the lead. The replicas run on unless the whole platform ends. */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
@@ -98,7 +66,7 @@ export class Supervisor {
     this.#drop([...this.#controllers.keys()]);
   }
 
-  /** A new leader starts without memory: it observes the table and the host. */
+  /** A new leader forgets what it knew when it led before. */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;
@@ -121,13 +89,21 @@ export class Supervisor {
   }
 
   async #pass(): Promise<void> {
-    const rows = await replicasOfHost(this.#deps.db, this.#deps.hostId);
+    const { db, hostId } = this.#deps;
+    const rows = await replicasOfHost(db, hostId);
     await this.#host.observe?.(rows);
+    await applyReplacements(this.#deps, rows, async (row) => (await this.#host.hasRoom?.(row)) ?? true);
     const now = Date.now();
-    const { sweep } = this.#plan(rows, now);
+    const observed = {
+      rows: rows.map((row) => row.id),
+      controlled: this.#controllers.keys(),
+      busy: new Set(this.#busy.keys()),
+      retries: this.#retries,
+      sweptAt: this.#sweptAt,
+      sweeping: this.#sweeping !== null,
+    };
+    const { sweep, drop, reconcile } = planPass(observed, now);
     if (sweep) this.#sweep(now);
-    await this.#replacer.pass(rows);
-    const { drop, reconcile } = this.#plan(rows, Date.now());
     this.#drop(drop);
     const chosen = new Set(reconcile);
     for (const row of rows) {
@@ -135,7 +111,7 @@ export class Supervisor {
     }
   }
 
-  /** Begins a sweep. One that fails is tried again a minute later. */
+  /** Starts a sweep in the background. If it fails, the next one is due as usual. */
   #sweep(now: number): void {
     const { db, hostId, log } = this.#deps;
     this.#sweptAt = now;
@@ -149,26 +125,11 @@ export class Supervisor {
       });
   }
 
-  #plan(rows: readonly ReplicaRow[], now: number): ReconcilePlan {
-    return planPass(
-      {
-        rows: rows.map((row) => row.id),
-        controlled: this.#controllers.keys(),
-        busy: new Set(this.#busy.keys()),
-        retryAt: this.#retryAt,
-        sweptAt: this.#sweptAt,
-        sweeping: this.#sweeping !== null,
-      },
-      now,
-    );
-  }
-
   #drop(ids: readonly string[]): void {
     for (const id of ids) {
       this.#controllers.get(id)?.close?.();
       this.#controllers.delete(id);
-      this.#failures.delete(id);
-      this.#retryAt.delete(id);
+      this.#retries.delete(id);
     }
   }
 
@@ -178,13 +139,11 @@ export class Supervisor {
     const work = controller
       .reconcile(row)
       .then(() => {
-        this.#failures.delete(row.id);
-        this.#retryAt.delete(row.id);
+        this.#retries.delete(row.id);
       })
       .catch((error: unknown) => {
-        const failures = (this.#failures.get(row.id) ?? 0) + 1;
-        this.#failures.set(row.id, failures);
-        this.#retryAt.set(row.id, Date.now() + retryDelayMs(failures));
+        const failures = (this.#retries.get(row.id)?.failures ?? 0) + 1;
+        this.#retries.set(row.id, { failures, at: Date.now() + retryDelayMs(failures) });
         this.#deps.log.warn({ replica: row.id, err: error }, `a replica was not reconciled: ${errorMessage(error)}`);
       })
       .finally(() => {
@@ -195,7 +154,7 @@ export class Supervisor {
   }
 
   #dueAt(id: string, controller: ReplicaController): number {
-    return this.#retryAt.get(id) ?? controller.nextCheckAt;
+    return this.#retries.get(id)?.at ?? controller.nextCheckAt;
   }
 
   #wake(): void {

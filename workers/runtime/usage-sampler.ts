@@ -1,26 +1,16 @@
-import type { Db } from '../../shared/core/database/client.js';
 import { errorMessage } from '../../shared/core/errors.js';
-import type { Logger } from '../../shared/core/log.js';
 import { resourcesOf } from '../../shared/services/catalog.js';
+import { concurrently } from '../core/concurrently.js';
 import type { ResourceUsage } from '../sandbox/sandbox.js';
+import type { ReplicaHost } from './replica-host.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import { type MeasurableReplica, measurableReplicas, type ReplicaSample, recordSamples } from './usage-store.js';
 
 const MEGABYTE = 1024 * 1024;
-/** Replicas that are read at a time. */
+/** Replicas that are measured at the same time. */
 const AT_ONCE = 16;
 
-export interface UsageSamplerOptions {
-  db: Db;
-  log: Logger;
-  hostId: string;
-  everyMs: number;
-  /** Called before the replicas are read. */
-  prepare?: () => Promise<void>;
-  /** What a replica has used so far; null if that is not known here. */
-  usage: (replica: MeasurableReplica) => Promise<ResourceUsage | null>;
-  /** False while another worker measures the replicas of this host. */
-  active: () => boolean;
-}
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'log' | 'hostId'>;
 
 interface Reading extends ResourceUsage {
   attempt: number;
@@ -28,15 +18,20 @@ interface Reading extends ResourceUsage {
   at: number;
 }
 
-/** Measures the replicas of a host at intervals. What a replica used of the processor is known from its second reading on. */
+/** Measures the replicas of a host every `METRICS_SECONDS`. Processor usage is known from a replica's second reading on. */
 export class UsageSampler {
-  readonly #options: UsageSamplerOptions;
+  readonly #deps: Deps;
+  readonly #host: Pick<ReplicaHost, 'prepareUsage' | 'usage'>;
+  readonly #isActive: () => boolean;
   #readings = new Map<string, Reading>();
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | null = null;
 
-  constructor(options: UsageSamplerOptions) {
-    this.#options = options;
+  /** `isActive` returns false while another worker measures the replicas. */
+  constructor(deps: Deps, host: Pick<ReplicaHost, 'prepareUsage' | 'usage'>, isActive: () => boolean) {
+    this.#deps = deps;
+    this.#host = host;
+    this.#isActive = isActive;
   }
 
   start(): void {
@@ -44,7 +39,7 @@ export class UsageSampler {
       this.#running ??= this.#run().finally(() => {
         this.#running = null;
       });
-    }, this.#options.everyMs);
+    }, this.#deps.config.metricsSeconds * 1000);
   }
 
   async close(): Promise<void> {
@@ -53,43 +48,39 @@ export class UsageSampler {
   }
 
   async #run(): Promise<void> {
-    if (!this.#options.active()) {
+    if (!this.#isActive()) {
       this.#readings.clear();
       return;
     }
     try {
-      await this.sample();
+      await this.#sample();
     } catch (error) {
-      this.#options.log.warn(`the replicas of this host were not measured: ${errorMessage(error)}`);
+      this.#deps.log.warn(`the replicas of this host were not measured: ${errorMessage(error)}`);
     }
   }
 
   /** Measures every replica once and records it. */
-  async sample(): Promise<void> {
-    const { db, hostId } = this.#options;
+  async #sample(): Promise<void> {
+    const { db, hostId } = this.#deps;
     const replicas = await measurableReplicas(db, hostId);
-    await this.#options.prepare?.();
+    await this.#host.prepareUsage?.();
     const readings = new Map<string, Reading>();
     const samples: ReplicaSample[] = [];
-    for (let first = 0; first < replicas.length; first += AT_ONCE) {
-      await Promise.all(
-        replicas.slice(first, first + AT_ONCE).map(async (replica) => {
-          const usage = await this.#options.usage(replica);
-          if (usage === null) return;
-          const reading = { ...usage, attempt: replica.restarts, at: performance.now() };
-          readings.set(replica.id, reading);
-          const before = this.#readings.get(replica.id);
-          const sample = before?.attempt === replica.restarts ? sampleOf(replica, before, reading) : null;
-          if (sample !== null) samples.push(sample);
-        }),
-      );
-    }
+    await concurrently(replicas, AT_ONCE, async (replica) => {
+      const usage = await this.#host.usage(replica);
+      if (usage === null) return;
+      const reading = { ...usage, attempt: replica.restarts, at: performance.now() };
+      readings.set(replica.id, reading);
+      const before = this.#readings.get(replica.id);
+      const sample = before?.attempt === replica.restarts ? sampleOf(replica, before, reading) : null;
+      if (sample !== null) samples.push(sample);
+    });
     this.#readings = readings;
     await recordSamples(db, samples);
   }
 }
 
-/** What a replica used between two readings, in per cent of its plan; null if they are of the same moment. */
+/** The usage of a replica between two readings, in per cent of its plan; null if no time has passed or its counter began anew. */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;
   if (seconds <= 0 || now.cpuSeconds < before.cpuSeconds) return null;

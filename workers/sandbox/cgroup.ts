@@ -1,31 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorMessage } from '../../shared/core/errors.js';
+import { exists } from '../../shared/core/exists.js';
 import type { ResourceUsage, SandboxLimits } from './sandbox.js';
 
-/** The folders in which we make control groups: one for each hierarchy that we use. */
+/** The folders in which the control groups of containers are made. */
 export interface CgroupRoots {
   version: 1 | 2;
-  /** Version 1: a folder per controller. Version 2: the same folder three times. */
+  /** Version 1: a folder per controller. Version 2: the same folder. */
   memory: string;
-  pids: string;
   cpu: string;
   /** The folder in which processor time is counted; null if the host does not count it. */
   accounting: string | null;
   /** A folder in the version 2 hierarchy, to which rules for sockets are attached; null if the host has none. */
   sockets: string | null;
-  /** The parent of the sandboxes' groups as `cgroupsPath` of an OCI container names it. */
-  runtimePath: string;
   /** The folder in each hierarchy of the host: an OCI runtime makes a group in all of them. */
   all: readonly string[];
+  /** The parent of the containers' groups as `cgroupsPath` of their configuration names it. */
+  runtimePath: string;
 }
 
-/** A control group that holds one sandbox. */
+/** The control group of one container. */
 export interface Cgroup {
-  /** A process that writes 0 into each of these joins. */
-  procsFiles: string[];
   /** Has a line `oom_kill <count>`. */
   oomFile: string;
   /** Its folder in the version 2 hierarchy, or null. */
@@ -40,6 +38,8 @@ export const CPU_PERIOD_US = 100_000;
  * the usual weight, hosted code gets a fifth of a core that both want, and all of it otherwise.
  */
 const CPU_WEIGHT = { 1: ['cpu.shares', '256'], 2: ['cpu.weight', '25'] } as const;
+const MEMORY_LIMIT = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
+const SWAP_LIMIT = { 1: 'memory.memsw.limit_in_bytes', 2: 'memory.swap.max' } as const;
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /**
@@ -54,22 +54,20 @@ export async function detectCgroups(name: string, explain: (why: string) => void
 /** The first of the places in which a group can be made. A place that fails is left as it was. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
-  for (const roots of places) {
+  for (const place of places) {
     // The name is unique, because other workers of this host may start or sweep at the same time.
     const id = `${TRIAL}${randomUUID()}`;
     try {
-      await prepareRoots(roots);
-      const probe = await makeCgroup(roots, id, { memoryMb: 64, cpu: 0.5, pids: 16 });
-      await readFile(probe.oomFile);
-      await removeCgroup(roots, id);
+      const roots = await prepareRoots(place);
+      const trial = join(roots.memory, id);
+      await mkdir(trial);
+      await writeFile(join(trial, MEMORY_LIMIT[roots.version]), String(64 * 1024 ** 2), { flag: 'r+' });
+      await rmdir(trial);
       return roots;
     } catch (error) {
       reasons.push(errorMessage(error));
       // rmdir keeps a folder that others use, because it is not empty.
-      for (const root of foldersOf(roots)) {
-        await rmdir(join(root, id)).catch(() => undefined);
-        await rmdir(root).catch(() => undefined);
-      }
+      for (const folder of [join(place.memory, id), ...foldersOf(place)]) await rmdir(folder).catch(() => undefined);
     }
   }
   for (const why of reasons) explain(why);
@@ -86,70 +84,54 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     });
     return mount?.[1] === undefined ? null : join(mount[1], path, name);
   };
-  const v1 = [...CONTROLLERS, 'cpuacct'].map((controller) => {
+  const [memory, pids, cpu, accounting = null] = [...CONTROLLERS, 'cpuacct'].map((controller) => {
     const line = own.find(([, controllers]) => controllers?.split(',').includes(controller));
     return line === undefined ? null : folderOf(line);
   });
-  const [memory, pids, cpu, accounting = null] = v1;
   const mount = mounts.find(([, , type]) => type === 'cgroup2')?.[1];
   const path = own.find(([id]) => id === '0')?.[2];
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
+    const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
     // A runtime puts a group with a relative path below its own in each hierarchy, as we do.
-    const roots = { version: 1 as const, memory, pids, cpu, runtimePath: name, all };
-    const sockets = mount === undefined || path === undefined ? [] : [join(mount, path, name)];
-    // Limits matter more than figures: a host may have a group for processor time that we cannot use.
-    return [accounting, ...(accounting === null ? [] : [null])].flatMap((counted) =>
-      [...sockets, null].map((folder) => ({ ...roots, accounting: counted, sockets: folder })),
-    );
+    return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
   // Only the root group can both have processes and delegate controllers. Otherwise our group is beside the platform's.
-  return [...new Set([join(mount, path, name), join(mount, name)])].map((folder) => {
-    const runtimePath = `/${relative(mount, folder)}`;
-    const same = { memory: folder, pids: folder, cpu: folder, accounting: folder, sockets: folder };
-    return { version: 2, ...same, runtimePath, all: [] };
-  });
+  const parents = new Set([join(mount, path), dirname(join(mount, path)), mount]);
+  return [...parents]
+    .filter((parent) => !relative(mount, parent).startsWith('..'))
+    .map((parent) => {
+      const folder = join(parent, name);
+      const same = { memory: folder, cpu: folder, accounting: folder, sockets: folder };
+      return { version: 2, ...same, all: [folder], runtimePath: `/${relative(mount, folder)}` };
+    });
 }
 
-async function prepareRoots(roots: CgroupRoots): Promise<void> {
-  for (const root of foldersOf(roots)) await mkdir(root, { recursive: true });
-  if (roots.version === 2) await delegate(roots);
-  const [file, weight] = CPU_WEIGHT[roots.version];
-  await writeFile(join(roots.cpu, file), weight, { flag: 'r+' });
+/** Makes the folders. What only counts or guards is left out if it cannot be made. */
+async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
+  const made = (folder: string) => mkdir(folder, { recursive: true }).then(() => folder);
+  const ifPossible = async (folder: string | null) => (folder === null ? null : made(folder).catch(() => null));
+  for (const folder of [place.memory, place.cpu]) await made(folder);
+  if (place.version === 2) await delegate(place.memory);
+  const [file, weight] = CPU_WEIGHT[place.version];
+  await writeFile(join(place.cpu, file), weight, { flag: 'r+' });
+  const [accounting, sockets] = await Promise.all([place.accounting, place.sockets].map(ifPossible));
+  return { ...place, accounting: accounting ?? null, sockets: sockets ?? null };
 }
 
-/** Lets the groups of sandboxes have limits. */
-async function delegate(roots: CgroupRoots): Promise<void> {
-  for (const folder of [join(roots.memory, '..'), roots.memory]) {
-    const control = join(folder, 'cgroup.subtree_control');
+/** Lets the groups of containers have limits. */
+async function delegate(folder: string): Promise<void> {
+  for (const parent of [dirname(folder), folder]) {
+    const control = join(parent, 'cgroup.subtree_control');
     const enabled = (await readFile(control, 'utf8')).split(/\s+/);
     if (!CONTROLLERS.every((c) => enabled.includes(c))) await writeFile(control, '+memory +pids +cpu');
   }
 }
 
-/** Makes the group of a sandbox with its limits. */
-export async function makeCgroup(roots: CgroupRoots, id: string, limits: SandboxLimits): Promise<Cgroup> {
-  const memory = join(roots.memory, id);
-  const pids = join(roots.pids, id);
-  const cpu = join(roots.cpu, id);
-  const bytes = String(limits.memoryMb * 1024 * 1024);
-  const quota = quotaOf(limits.cpu);
-  for (const root of foldersOf(roots)) await mkdir(join(root, id), { recursive: true });
-  await writeFile(join(pids, 'pids.max'), String(limits.pids));
-  if (roots.version === 1) {
-    await writeFile(join(memory, 'memory.limit_in_bytes'), bytes);
-    // The file is absent if the kernel does not account swap.
-    await writeFile(join(memory, 'memory.memsw.limit_in_bytes'), bytes, { flag: 'r+' }).catch(() => undefined);
-    await limitSockets(memory, bytes);
-    await writeFile(join(cpu, 'cpu.cfs_period_us'), String(CPU_PERIOD_US));
-    await writeFile(join(cpu, 'cpu.cfs_quota_us'), String(quota));
-  } else {
-    await writeFile(join(memory, 'memory.max'), bytes);
-    await writeFile(join(memory, 'memory.swap.max'), '0', { flag: 'r+' }).catch(() => undefined);
-    await writeFile(join(cpu, 'cpu.max'), `${quota} ${CPU_PERIOD_US}`);
-  }
-  return cgroupOf(roots, id);
+/** True if the kernel can limit swap. */
+export function limitsSwap({ version, memory }: CgroupRoots): Promise<boolean> {
+  return exists(join(memory, SWAP_LIMIT[version]));
 }
 
 /** Makes what an OCI runtime, which makes the rest of the group, does not. */
@@ -159,20 +141,15 @@ export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }
   if (roots.version === 1) {
     const memory = join(roots.memory, id);
     await mkdir(memory, { recursive: true });
-    await limitSockets(memory, String(memoryMb * 1024 * 1024));
+    // Version 1 counts the memory of sockets apart, and only if it has a limit.
+    const file = join(memory, 'memory.kmem.tcp.limit_in_bytes');
+    await writeFile(file, String(memoryMb * 1024 * 1024), { flag: 'r+' }).catch(() => undefined);
   }
   return cgroup;
 }
 
-/** Version 1 counts the memory of sockets apart, and only if it has a limit. */
-async function limitSockets(folder: string, bytes: string): Promise<void> {
-  const file = join(folder, 'memory.kmem.tcp.limit_in_bytes');
-  await writeFile(file, bytes, { flag: 'r+' }).catch(() => undefined);
-}
-
 function cgroupOf(roots: CgroupRoots, id: string): Cgroup {
   return {
-    procsFiles: procsFilesOf(roots, id),
     oomFile: join(roots.memory, id, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
     sockets: roots.sockets === null ? null : join(roots.sockets, id),
   };
@@ -201,12 +178,11 @@ export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
 
 /** The processes in a sandbox's group; empty if there is no such group. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
-  const members = new Set<number>();
-  for (const root of foldersOf(roots)) {
-    const text = await readFile(join(root, id, 'cgroup.procs'), 'utf8').catch(() => '');
-    for (const pid of text.split('\n')) if (pid !== '') members.add(Number(pid));
-  }
-  return [...members];
+  const text = await readFile(join(roots.memory, id, 'cgroup.procs'), 'utf8').catch(() => '');
+  return text
+    .split('\n')
+    .filter((pid) => pid !== '')
+    .map(Number);
 }
 
 /** The files by which a process joins a sandbox's group. */
@@ -222,7 +198,7 @@ export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
 
 /** Removes the group of a sandbox whose processes have ended. The kernel may need a moment to notice that. */
 export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void> {
-  for (const root of new Set([...foldersOf(roots), ...roots.all])) {
+  for (const root of foldersOf(roots)) {
     for (let attempt = 0; ; attempt++) {
       try {
         await rmdir(join(root, id));
@@ -237,8 +213,8 @@ export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void
   }
 }
 
-function foldersOf({ memory, pids, cpu, accounting, sockets }: CgroupRoots): string[] {
-  return [...new Set([memory, pids, cpu, accounting, sockets].filter((folder) => folder !== null))];
+function foldersOf({ memory, cpu, accounting, sockets, all }: CgroupRoots): string[] {
+  return [...new Set([memory, cpu, accounting, sockets, ...all].filter((folder) => folder !== null))];
 }
 
 /** What the processes of a sandbox use; null if it has no group, or its host does not count processor time. */

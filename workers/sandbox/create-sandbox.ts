@@ -3,11 +3,12 @@ import { mkdir, realpath } from 'node:fs/promises';
 import type { Logger } from '../../shared/core/log.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { type CgroupRoots, detectCgroups, TRIAL } from './cgroup.js';
+import { findContainers, USUAL_RUNTIMES, writeInit } from './container-host.js';
 import { HostSandbox } from './host-sandbox.js';
-import { findOci, USUAL_RUNTIMES } from './oci/oci-host.js';
 import { type PortRange, portGuardProblem } from './port-guard.js';
 import type { Sandbox, SandboxLevel } from './sandbox.js';
 import { strongest } from './sandbox-level.js';
+import { allowTraversal } from './scratch-folder.js';
 import { isRoot, protectLinks, settleUsers } from './service-users.js';
 
 export interface SandboxOptions {
@@ -32,19 +33,27 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   await mkdir(dataDir, { recursive: true });
   const real = await realpath(dataDir);
   const token = createHash('sha256').update(real).digest('hex').slice(0, 16);
-  if (isRoot() && level !== 'none') await settleUsers(real);
-  const explain = (why: string) => log.warn(`memory, processes and cpu are not limited by control groups: ${why}`);
-  const wanted = process.platform === 'linux' && isRoot() && level !== 'none';
-  const cgroups = wanted ? await detectCgroups(`ranvier-${token}`, explain) : null;
-  const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
-  const dependencies = { log, dataDir: real, token, cgroups, guardedPorts };
+  if (isRoot()) await settleUsers(real);
+  const explain = (why: string) => {
+    const text = `memory, processes and cpu are not limited by control groups: ${why}`;
+    // An ordinary user seldom has control groups, and reads so in the message about the level.
+    if (isRoot()) log.warn(text);
+    else log.debug(text);
+  };
+  const isPossible = process.platform === 'linux' && level !== 'none';
+  const cgroups = isPossible ? await detectCgroups(`ranvier-${token}`, explain) : null;
   const runtimes = ociRuntime === 'auto' ? USUAL_RUNTIMES : [ociRuntime];
-  const oci = cgroups === null ? [] : await findOci(real, cgroups, runtimes);
+  const oci = isPossible ? await findContainers(real, cgroups, runtimes) : [];
+  const guardedPorts = ports === undefined ? null : await usableGuard(cgroups, ports, log);
+  const init = await writeInit(real);
   const onlyContainers = isolation === 'required' || ociRuntime !== 'auto';
-  const sandbox = await strongest({ dataDir: real, log, oci, onlyContainers, forced: level }, (host) => {
-    return new HostSandbox({ ...dependencies, host });
+  const sandbox = await strongest({ dataDir: real, log, oci, cgroups, onlyContainers, forced: level }, async (host) => {
+    if (host.level === 'none' && isRoot()) {
+      await protectLinks();
+      await allowTraversal(real, init);
+    }
+    return new HostSandbox({ log, dataDir: real, token, host, init, guardedPorts });
   });
-  if (sandbox.level === 'user') await protectLinks();
   if (network !== undefined) sandbox.useNetworks(await network(sandbox.level));
   return sandbox;
 }

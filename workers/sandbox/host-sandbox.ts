@@ -1,4 +1,4 @@
-import { open, readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
@@ -8,12 +8,12 @@ import { discardTree } from '../core/folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
+import { canHideFromImageTools } from './container-mounts.js';
 import { noteStorage } from './disk-guard.js';
-import { launchDetached, launchTied } from './launch.js';
+import { execInContainer } from './exec-in-container.js';
+import { type Container, spawnContainer, startContainer } from './launch-container.js';
+import { type PlainProcess, spawnPlain, startPlain } from './launch-plain.js';
 import { startRelay } from './loopback-relay.js';
-import { execInContainer } from './oci/exec-in-container.js';
-import { canHideFromImageTools } from './oci/mounts.js';
-import { stopRequest } from './oci/stop-signal.js';
 import {
   type Made,
   makeSandbox,
@@ -24,28 +24,27 @@ import {
   userOf,
 } from './prepare-sandbox.js';
 import { MARKER } from './proc.js';
-import {
-  type DetachedOptions,
-  type DetachedProcess,
-  hasMounts,
-  hasUsers,
-  type InsideCommand,
-  type InsideResult,
-  type PortHolder,
-  type ResourceUsage,
-  type RunOptions,
-  type RunOutcome,
-  type Sandbox,
-  type SandboxGround,
-  type SandboxLevel,
-  type SandboxSpec,
-  type StartedProcess,
+import type {
+  DetachedOptions,
+  DetachedProcess,
+  InsideCommand,
+  InsideResult,
+  PortHolder,
+  ResourceUsage,
+  RunOptions,
+  RunOutcome,
+  Sandbox,
+  SandboxGround,
+  SandboxLevel,
+  SandboxSpec,
+  StartedProcess,
 } from './sandbox.js';
-import { outcomeOf, runChild } from './sandbox-child.js';
+import { type Launched, outcomeOf, runChild } from './sandbox-child.js';
 import { APP_PATH, withoutPrivileges } from './sandbox-plan.js';
 import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
-import { uidOf } from './service-users.js';
+import { hasUsers, uidOf } from './service-users.js';
+import { stopRequest } from './stop-signal.js';
 
 interface Dependencies extends SandboxPlace {
   /** Marks this platform's processes on a host that may run another one. */
@@ -74,7 +73,7 @@ export class HostSandbox implements Sandbox {
 
   constructor({ token, ...place }: Dependencies) {
     this.#place = place;
-    this.#processes = new SandboxProcesses({ ...place, token });
+    this.#processes = new SandboxProcesses({ log: place.log, cgroups: place.host.cgroups, token });
   }
 
   get network(): HostNetwork | null {
@@ -91,7 +90,7 @@ export class HostSandbox implements Sandbox {
   }
 
   get measuresUsage(): boolean {
-    return this.#place.cgroups !== null && this.#place.cgroups.accounting !== null;
+    return this.#place.host.cgroups?.accounting != null;
   }
 
   get runsImages(): boolean {
@@ -104,13 +103,13 @@ export class HostSandbox implements Sandbox {
   }
 
   pathOf({ directory, image }: Pick<SandboxSpec, 'directory' | 'image'>): string {
-    if (hasMounts(this.level)) return APP_PATH;
+    if (this.#place.host.oci !== null) return APP_PATH;
     return image === undefined ? directory : copiedImage(directory);
   }
 
   expect(ground: SandboxGround): void {
-    // At the other levels the folders of tools, which are not known yet, have to be opened for the command.
-    if (!hasMounts(this.level) || this.#running.has(ground.id)) return;
+    // Without containers the folders of tools, which are not known yet, have to be opened for the command.
+    if (this.#place.host.oci === null || this.#running.has(ground.id)) return;
     this.#running.add(ground.id);
     const made = this.#make(ground, true).catch((error: unknown) => {
       this.#place.log.debug({ err: error, id: ground.id }, 'a sandbox could not be made before its command');
@@ -144,8 +143,7 @@ export class HostSandbox implements Sandbox {
     const prepared = await this.#prepare(spec, false);
     const output = await open(options.logFile, 'a', 0o600);
     try {
-      const files = { output, exitFile: options.exitFile, logFile: options.logFile };
-      const { child, pid, startedAt, exited } = await launchDetached(this.#place, spec.id, prepared, files);
+      const { child, pid, startedAt, exited } = await this.#launch(spec.id, prepared, output, options.exitFile);
       void exited.then(() => options.onExit?.());
       child.unref();
       const { network } = prepared.plan;
@@ -173,7 +171,7 @@ export class HostSandbox implements Sandbox {
     const { host } = this.#place;
     const drop = withoutPrivileges(host, userOf(host, userNumber));
     const mark = { [MARKER]: this.#processes.markOf(id) };
-    const procsFiles = this.#place.cgroups === null ? [] : procsFilesOf(this.#place.cgroups, id);
+    const procsFiles = host.cgroups === null ? [] : procsFilesOf(host.cgroups, id);
     await startRelay({ join, drop, address, port, mark, procsFiles });
   }
 
@@ -200,11 +198,13 @@ export class HostSandbox implements Sandbox {
   }
 
   async limitCpu(id: string, cpu: number): Promise<void> {
-    if (this.#place.cgroups !== null) await limitCpu(this.#place.cgroups, id, cpu);
+    const { cgroups } = this.#place.host;
+    if (cgroups !== null) await limitCpu(cgroups, id, cpu);
   }
 
   async usage(id: string): Promise<ResourceUsage | null> {
-    return this.#place.cgroups === null ? null : usageOf(this.#place.cgroups, id);
+    const { cgroups } = this.#place.host;
+    return cgroups === null ? null : usageOf(cgroups, id);
   }
 
   listeningPorts(id: string): Promise<number[] | null> {
@@ -220,7 +220,8 @@ export class HostSandbox implements Sandbox {
     await Promise.all(this.#discarding.values());
     const processes = await this.#processes.countMarked();
     const traces = await readdir(scratchRoot(this.#place.dataDir)).catch(() => []);
-    const groups = this.#place.cgroups === null ? [] : await listCgroups(this.#place.cgroups);
+    const { cgroups } = this.#place.host;
+    const groups = cgroups === null ? [] : await listCgroups(cgroups);
     const networks = (await this.allNetworks?.ids()) ?? [];
     const isWanted = await wanted();
     let count = 0;
@@ -275,11 +276,29 @@ export class HostSandbox implements Sandbox {
   }
 
   async #runPrepared(id: string, prepared: Prepared, options: RunOptions): Promise<RunOutcome> {
-    const { child, script } = await launchTied(this.#place, id, prepared);
-    const { code, cut } = await runChild(child, script, options, () => this.#processes.kill(id, null, false));
+    const container = this.#containerOf(id, prepared);
+    const child = container === null ? spawnPlain(this.#plainOf(prepared)) : await spawnContainer(container);
+    const { code, cut } = await runChild(child, options, () => this.#processes.kill(id, null, false));
     if (this.#filled.has(id)) return { reason: 'disk' };
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);
+  }
+
+  #launch(id: string, prepared: Prepared, output: FileHandle, exitFile: string): Promise<Launched> {
+    const container = this.#containerOf(id, prepared);
+    if (container === null) return startPlain(this.#plainOf(prepared), { output, exitFile });
+    return startContainer(container, { output, exitFile, oomFile: prepared.cgroup?.oomFile ?? null });
+  }
+
+  /** Null at level `none`. */
+  #containerOf(id: string, { plan, command }: Prepared): Container | null {
+    const { host } = this.#place;
+    const { oci } = host;
+    return oci === null ? null : { id, host: { ...host, oci }, plan, command };
+  }
+
+  #plainOf({ plan, command }: Prepared): PlainProcess {
+    return { init: this.#place.init, plan, command };
   }
 
   /** Kills until nothing of the sandbox is left, and removes its traces. `byMark` as for `SandboxProcesses.of`. */
@@ -304,7 +323,8 @@ export class HostSandbox implements Sandbox {
 
   async #discard(id: string): Promise<void> {
     await this.allNetworks?.release(id);
-    if (this.#place.cgroups !== null) await removeCgroup(this.#place.cgroups, id);
+    const { cgroups } = this.#place.host;
+    if (cgroups !== null) await removeCgroup(cgroups, id);
     await discardTree(this.#place, this.#scratchOf(id));
   }
 

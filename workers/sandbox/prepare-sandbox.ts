@@ -4,12 +4,20 @@ import type { Logger } from '../../shared/core/log.js';
 import { identityOf } from '../../shared/core/process-identity.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { Attachment, NetworkSpec } from '../network/network-model.js';
-import { type Cgroup, type CgroupRoots, makeCgroup, prepareCgroup } from './cgroup.js';
-import type { HostedCommand } from './oci/container-config.js';
+import { type Cgroup, prepareCgroup } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { MARKER } from './proc.js';
-import { hasMounts, type SandboxGround, type SandboxSpec } from './sandbox.js';
-import { APP_PATH, HOME_PATH, type Host, joinBelow, type Plan, searchPath, USUAL_PATH } from './sandbox-plan.js';
+import type { SandboxGround, SandboxSpec } from './sandbox.js';
+import {
+  APP_PATH,
+  HOME_PATH,
+  type Host,
+  type HostedCommand,
+  joinBelow,
+  type Plan,
+  searchPath,
+  USUAL_PATH,
+} from './sandbox-plan.js';
 import { prepareScratch } from './scratch-folder.js';
 import { firstImageUser, uidOf } from './service-users.js';
 
@@ -18,7 +26,8 @@ export interface SandboxPlace {
   log: Logger;
   dataDir: string;
   host: Host;
-  cgroups: CgroupRoots | null;
+  /** The program that runs around a command at level `none`. */
+  init: string;
   /** The ports that the kernel refuses to a sandbox, except its own; null if it cannot. */
   guardedPorts: PortRange | null;
 }
@@ -73,7 +82,7 @@ export function prepareCommand(
   { scratch, uid, directory, image, cgroup, network }: Made,
   { marker, tied }: { marker: string; tied: boolean },
 ): Prepared {
-  const inside = hasMounts(host.level);
+  const inside = host.oci !== null;
   const { process } = spec;
   const env =
     process !== undefined
@@ -95,7 +104,6 @@ export function prepareCommand(
     writable: spec.writable ?? [],
     tools: spec.tools ?? [],
     limits: spec.limits,
-    procsFiles: cgroup?.procsFiles ?? [],
     tied,
     network,
     mapped: isMapped(spec) ? { firstUser: firstImageUser(), process: process ?? null } : null,
@@ -124,18 +132,16 @@ export function userOf({ level }: Pick<Host, 'level'>, userNumber: number): numb
 }
 
 async function makeFolders(
-  { log, dataDir, host, cgroups, guardedPorts }: SandboxPlace,
+  { log, dataDir, host, guardedPorts }: SandboxPlace,
   spec: Parameters<typeof makeSandbox>[1],
   {
     hasNetwork,
     ...own
   }: Pick<Parameters<typeof prepareScratch>[0], 'scratch' | 'uid' | 'owner'> & { hasNetwork: boolean },
 ) {
-  const { level } = host;
-  const mounted = hasMounts(level) && host.overlay;
-  const folders = await prepareScratch({ ...spec, ...own, mounted, dataDir, log, level });
-  const cgroup =
-    cgroups === null ? null : await (host.oci === null ? makeCgroup : prepareCgroup)(cgroups, spec.id, spec.limits);
+  const { level, overlay, cgroups } = host;
+  const folders = await prepareScratch({ ...spec, ...own, mounted: overlay, dataDir, log, level });
+  const cgroup = cgroups === null ? null : await prepareCgroup(cgroups, spec.id, spec.limits);
   // A sandbox with a network of its own shares no port with another.
   if (!hasNetwork && guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
     await guardPorts(cgroup.sockets, guardedPorts, spec.port ?? 0);

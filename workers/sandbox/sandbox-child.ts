@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import type { Duplex, Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { onAbort } from '../../shared/core/on-abort.js';
 import { identityOf } from '../../shared/core/process-identity.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
@@ -9,15 +9,16 @@ import { LastLines } from '../core/last-lines.js';
 import { type Cgroup, ranOutOfMemory } from './cgroup.js';
 import { type LineCutter, LineSplitter } from './line-splitter.js';
 import type { RunOptions, RunOutcome } from './sandbox.js';
-import { SETUP_FAILED } from './sandbox-scripts.js';
 
+/** The exit code of a child that could not be started. */
+const NOT_STARTED = 125;
 /** A sandbox that cannot be made quotes this many lines of its output. */
 const PROBLEM_LINES = 3;
 
 /** The exit code of a child as a shell counts it: 128 and the signal's number for one that was killed. */
 function ended(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
-    child.once('error', () => resolve(SETUP_FAILED));
+    child.once('error', () => resolve(NOT_STARTED));
     child.once('exit', (code, name) => resolve(code ?? 128 + constants.signals[name ?? 'SIGKILL']));
   });
 }
@@ -46,18 +47,14 @@ export async function launched(child: ChildProcess): Promise<Launched> {
   return { child, pid, startedAt, exited };
 }
 
-/**
- * Sends the loader its program; a container has none. Resolves to true when the sandbox is made, to false if the child ended before
- * that.
- */
-export function handOver(child: ChildProcess, script: string | null): Promise<boolean> {
-  const channel = child.stdio[3] as Duplex;
+/** Resolves to true when the command starts, to false if the child ended before that. */
+function started(child: ChildProcess): Promise<boolean> {
+  const channel = child.stdio[3] as Readable;
   return new Promise((resolve) => {
     channel.once('data', () => resolve(true));
     channel.once('close', () => resolve(false));
-    // The loader may have ended already. The child's exit code tells the reason.
+    // The child's exit code tells the reason.
     channel.on('error', () => undefined);
-    if (script !== null) channel.end(script);
   });
 }
 
@@ -85,20 +82,19 @@ export interface ChildEnd {
 }
 
 /**
- * Runs the child of a sandbox to its end: sends the script, delivers the output, and ends the process group at the timeout or
+ * Runs the child of a sandbox to its end: delivers the output, and ends the process group at the timeout or
  * an abort. `killRest` ends what the command left running, which also closes its output. Rejects if the sandbox cannot be
  * made, or with the error of `onLine`.
  */
 export async function runChild(
   child: ChildProcess,
-  script: string | null,
   options: RunOptions,
   killRest: () => Promise<void>,
 ): Promise<ChildEnd> {
   const exited = ended(child);
   const pid = await spawned(child);
   let made = false;
-  const ready = handOver(child, script).then((is) => {
+  const ready = started(child).then((is) => {
     made = is;
     return is;
   });

@@ -5,45 +5,60 @@ import { fileURLToPath } from 'node:url';
 import { errorMessage } from '../../shared/core/errors.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
-import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/folders.js';
 import { OWN_FOLDERS } from '../core/own-programs.js';
-import { INSTALL_IMAGES } from '../failures/explained.js';
-import { mountProgram } from './mount-program.js';
-import type { OciHost } from './oci/oci-model.js';
-import { hasMounts, type Sandbox, type SandboxLevel } from './sandbox.js';
-import { HIDE_CANDIDATES, type Host, hiddenFolders, INSIDE, isBelow } from './sandbox-plan.js';
+import type { CgroupRoots } from './cgroup.js';
+import type { Sandbox, SandboxLevel } from './sandbox.js';
+import { type ContainerHost, HIDE_CANDIDATES, type Host, hiddenFolders, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
-import { filterArguments } from './system-calls.js';
 
-const LEVELS_OF_ROOT: readonly SandboxLevel[] = ['namespaces', 'user', 'none'];
-const LEVELS_OF_USERS: readonly SandboxLevel[] = process.platform === 'linux' ? ['rootless', 'none'] : ['none'];
-const WITHOUT_CONTAINERS = `hosted commands run in namespaces of their own, not in OCI containers, and no images can be run: as root, ${INSTALL_IMAGES}`;
 const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
+/** What installs the programs that containers are run with. */
+const INSTALL = 'apt-get install runc conmon (or dnf install runc conmon)';
 
-/** Describes what this host may offer at a level. `probe` then tries it. */
-async function describeHost({ level, overlay, oci }: Candidate, dataDir: string): Promise<Host> {
-  const [setsid, prlimit] = await Promise.all([hasTool('setsid'), hasTool('prlimit')]);
+type Candidate = Pick<Host, 'level' | 'overlay' | 'oci' | 'cgroups'>;
+
+interface Wanted {
+  dataDir: string;
+  log: Logger;
+  /** The installed runtimes, the best first. */
+  oci: readonly ContainerHost[];
+  cgroups: CgroupRoots | null;
+  /** True if nothing but a container will do. */
+  onlyContainers: boolean;
+  forced: SandboxLevel | undefined;
+}
+
+/** The level at which this platform runs containers. */
+function containerLevel(): SandboxLevel {
+  return isRoot() ? 'root' : 'rootless';
+}
+
+/** What may work here, the strongest first. */
+function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate[] {
+  const groups = cgroups === null ? [null] : [cgroups, null];
+  const contained = oci.flatMap((runtime) =>
+    groups.flatMap((used) =>
+      [true, false]
+        .filter((overlay) => !overlay || runtime.overlayOptions.length > 0 || isRoot())
+        .map((overlay): Candidate => ({ level: containerLevel(), overlay, oci: runtime, cgroups: used })),
+    ),
+  );
+  const plain: Candidate = { level: 'none', overlay: false, oci: null, cgroups: null };
+  return [...contained, ...(onlyContainers ? [] : [plain])].filter(({ level }) => (forced ?? level) === level);
+}
+
+/** Describes what this host may offer. `probe` then tries it. Throws if what must be hidden cannot be hidden. */
+async function describeHost(candidate: Candidate, dataDir: string): Promise<Host> {
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
     const real = await realpath(path).catch(() => null);
     if (real !== null) existing.push(real);
   }
-  return {
-    level,
-    overlay,
-    tools: { setsid, prlimit },
-    filter: level === 'none' || oci !== null ? [] : await usableFilter(),
-    mounter: hasMounts(level) && oci === null ? await usableMounter(level) : [],
-    ownFolders: OWN_FOLDERS,
-    hidden: hiddenFolders(existing, [
-      await realpath(dataDir),
-      await platformFolder(),
-      ...(level === 'rootless' ? await ownHome() : []),
-    ]),
-    oci,
-  };
+  const home = candidate.level === 'rootless' ? await ownHome() : [];
+  const hidden = hiddenFolders(existing, [await realpath(dataDir), await platformFolder(), ...home]);
+  return { ...candidate, ownFolders: OWN_FOLDERS, hidden };
 }
 
 /**
@@ -69,109 +84,41 @@ async function platformFolder(): Promise<string> {
   return folder;
 }
 
-/** The arguments of the filter of system calls if a trial shows that it works here; otherwise none. */
-async function usableFilter(): Promise<readonly string[]> {
-  const filter = filterArguments();
-  if (filter === null) return [];
-  try {
-    await runLimited('setpriv', [
-      '--no-new-privs',
-      '--',
-      ...filter,
-      '/bin/sh',
-      '-c',
-      '! unshare --user true 2>/dev/null',
-    ]);
-    return filter;
-  } catch {
-    return [];
-  }
-}
-
-/** The arguments of the program that makes all mounts if a trial shows that it works here; otherwise none. */
-async function usableMounter(level: SandboxLevel): Promise<readonly string[]> {
-  const program = mountProgram();
-  if (program === null) return [];
-  const asRoot = level === 'rootless' ? ['--user', '--map-root-user'] : [];
-  const trial = [...program, 'hide', INSIDE, '--', '/bin/sh', '-c', '[ ! -e "$1" ]', 'trial', `${INSIDE}/app`];
-  try {
-    await runLimited('unshare', [...asRoot, '--mount', '--propagation', 'private', ...trial]);
-    return program;
-  } catch {
-    return [];
-  }
-}
-
-async function hasTool(name: string): Promise<boolean> {
-  for (const folder of ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']) {
-    if (await exists(join(folder, name))) return true;
-  }
-  return false;
-}
-
-interface Candidate {
-  level: SandboxLevel;
-  overlay: boolean;
-  oci: OciHost | null;
-}
-
-interface Wanted {
-  dataDir: string;
-  log: Logger;
-  /** The installed runtimes, the best first. */
-  oci: readonly OciHost[];
-  /** True if nothing but a container will do. */
-  onlyContainers: boolean;
-  forced: SandboxLevel | undefined;
-}
-
-/** What may work here, the strongest first. */
-function candidates({ oci, onlyContainers, forced }: Wanted): Candidate[] {
-  const containers = oci.flatMap((host) => [true, false].map((overlay) => ({ overlay, oci: host })));
-  const levels = forced === undefined ? (isRoot() ? LEVELS_OF_ROOT : LEVELS_OF_USERS) : [forced];
-  return levels.flatMap((level): Candidate[] => {
-    const others = (level === 'namespaces' ? [true, false] : [false]).map((overlay) => ({ overlay, oci: null }));
-    const ways = [...(level === 'namespaces' ? containers : []), ...(onlyContainers ? [] : others)];
-    return ways.map((way) => ({ level, ...way }));
-  });
-}
-
 /**
- * Tries the levels from the strongest on by running a real command, and returns the first sandbox that passes. A level below
- * `namespaces` is logged with the reasons: as an error if hosted commands run as root, otherwise as a warning. Throws if no
- * level works.
+ * Tries what may work here from the strongest on by running a real command, and returns the first sandbox that passes. What it
+ * promises less than the strongest is logged as a warning. Throws if nothing works, or nothing that ISOLATION and OCI_RUNTIME allow.
  */
-export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => S): Promise<S> {
-  const { dataDir, log } = wanted;
+export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => Promise<S>): Promise<S> {
+  const { dataDir, log, oci } = wanted;
   const reasons: string[] = [];
   for (const candidate of candidates(wanted)) {
-    const { level, overlay } = candidate;
-    if (level === 'namespaces') await mkdir(INSIDE, { recursive: true }).catch(() => undefined);
+    const { level, overlay, cgroups } = candidate;
     const host = await describeHost(candidate, dataDir).catch((error: unknown) => errorMessage(error));
-    const sandbox = typeof host === 'string' ? null : make(host);
+    const sandbox = typeof host === 'string' ? null : await make(host);
     const problem = sandbox === null ? host : await probe(sandbox, dataDir, overlay);
-    if (problem === null && sandbox !== null && typeof host !== 'string') {
-      const detail = { level, overlay, runtime: host.oci?.runtime ?? null, reasons };
-      if (level !== 'none' && host.oci === null && host.filter.length === 0) {
-        log.warn('hosted commands can make user namespaces: no filter of system calls works here (it needs perl)');
-      }
-      if (level === 'none' && isRoot()) log.error(detail, 'hosted commands run as root: nothing contains them');
+    if (problem === null && sandbox !== null) {
+      const detail = { level, overlay, limits: cgroups !== null, runtime: candidate.oci?.runtime ?? null, reasons };
+      if (level === 'none') log.warn(detail, withoutIsolation(oci.length > 0));
       else if (level === 'rootless') {
-        log.warn(detail, "hosted commands see nothing of this user's home, but run as this user");
-      } else if (level !== 'namespaces') log.warn(detail, 'this host contains hosted commands only in part');
-      else if (host.oci === null) log.warn(detail, WITHOUT_CONTAINERS);
-      else log.info(detail, 'hosted commands run in OCI containers');
+        log.warn(detail, "hosted code runs in OCI containers, as this user: it sees nothing of the user's home");
+      } else log.info(detail, 'hosted code runs in OCI containers');
       return sandbox;
     }
-    reasons.push(`${level}${candidate.oci ? ' in containers' : ''}${overlay ? ' with overlay' : ''}: ${problem}`);
+    reasons.push(`${level}${overlay ? ' with overlay' : ''}${cgroups ? '' : ' without control groups'}: ${problem}`);
   }
-  const tried = reasons.length === 0 ? 'no OCI runtime was found, or the platform is not root' : reasons.join('; ');
+  const tried = reasons.length === 0 ? 'no OCI runtime with conmon was found' : reasons.join('; ');
   if (wanted.onlyContainers) {
     throw new Error(
-      `Hosted code cannot run in OCI containers here, as ISOLATION or OCI_RUNTIME demands (${tried}): apt-get install runc conmon`,
+      `Hosted code cannot run in OCI containers here, as ISOLATION or OCI_RUNTIME demands (${tried}): ${INSTALL}`,
     );
   }
   throw new Error(`No command can be run on this host (${tried})`);
+}
+
+function withoutIsolation(isInstalled: boolean): string {
+  const users = isRoot() ? ', as a user of each service' : '';
+  const remedy = isInstalled ? 'runc and conmon are installed, but no container works (see reasons)' : INSTALL;
+  return `hosted code runs as plain processes without isolation${users}: ${remedy}`;
 }
 
 /** Runs a command that checks its containment. Returns null if all is as promised, otherwise what is not. */
@@ -185,8 +132,7 @@ async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promi
     await writeFile(join(image, 'file'), 'content');
     await ownDirectory(directory, PROBE_USER);
     const checks = ['touch "$HOME/x" "$TMPDIR/x" written'];
-    if (sandbox.level !== 'none') checks.push('[ "$(id -u)" -ne 0 ]');
-    if (hasMounts(sandbox.level)) checks.push('[ ! -e "$SECRET" ]');
+    if (sandbox.level !== 'none') checks.push('[ "$(id -u)" -ne 0 ]', '[ ! -e "$SECRET" ]', '! unshare --user true');
     if (overlay) checks.push('[ "$(cat file)" = content ]', 'echo changed >file');
     const lines: string[] = [];
     const outcome = await sandbox.run(
@@ -210,7 +156,7 @@ async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promi
     if (outcome.reason === 'exited' && outcome.exitCode === 0) return null;
     return `${JSON.stringify(outcome)} ${lines.slice(-3).join(' | ')}`;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return errorMessage(error);
   } finally {
     await removeTree(folder);
   }

@@ -172,17 +172,7 @@ export interface Sandbox {
 export type PortHolder = 'own' | 'stranger' | 'nobody' | 'unknown';
 
 /**
- * `namespaces`: namespaces and an unprivileged user. `user`: only the user. `rootless`: namespaces that the platform's own
- * user may make, without a user for each service. `none`: no containment.
+ * `root`: OCI containers and a user for each service. `rootless`: OCI containers that the platform's own user may make, without a user for
+ * each service. `none`: plain processes without isolation; as root each service has a user of its own.
  */
-export type SandboxLevel = 'namespaces' | 'user' | 'rootless' | 'none';
-
-/** True if commands have mounts and process namespaces of their own at this level. */
-export function hasMounts(level: SandboxLevel): boolean {
-  return level === 'namespaces' || level === 'rootless';
-}
-
-/** True if each service has a user of its own at this level. */
-export function hasUsers(level: SandboxLevel): boolean {
-  return level === 'namespaces' || level === 'user';
-}
+export type SandboxLevel = 'root' | 'rootless' | 'none';

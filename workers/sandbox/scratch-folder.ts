@@ -3,9 +3,9 @@ import { dirname, join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { discardTree } from '../core/folders.js';
-import { type DetachedProcess, hasUsers, type SandboxLevel } from './sandbox.js';
+import type { DetachedProcess, SandboxLevel } from './sandbox.js';
 import { HOME_PATH, isBelow } from './sandbox-plan.js';
-import { ownDirectory } from './service-users.js';
+import { hasUsers, isRoot, ownDirectory } from './service-users.js';
 
 const OWNER = 'owner';
 
@@ -19,7 +19,7 @@ interface Wanted {
   scratch: string;
   /** The worker that the sandbox must not outlive; null for a detached command. */
   owner: DetachedProcess | null;
-  /** True if the init mounts the image; otherwise it is copied here. */
+  /** True if the container mounts the image; otherwise it is copied here. */
   mounted: boolean;
   dataDir: string;
   log: Logger;
@@ -54,7 +54,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
     image === null || wanted.mounted
       ? { directory, image }
       : { directory: await copyImage(wanted, image, directory), image: null };
-  if (level === 'user') {
+  if (level === 'none' && isRoot()) {
     for (const path of [found.directory, join(scratch, 'home'), ...(wanted.writable ?? []), ...(wanted.tools ?? [])]) {
       await allowTraversal(wanted.dataDir, path);
     }
@@ -81,7 +81,7 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
 }
 
 /** Lets other users pass through, not look into, the folders of DATA_DIR above a path. */
-async function allowTraversal(dataDir: string, path: string): Promise<void> {
+export async function allowTraversal(dataDir: string, path: string): Promise<void> {
   for (let folder = dirname(path); isBelow(folder, dataDir); folder = dirname(folder)) {
     const { mode } = await stat(folder);
     if ((mode & 0o001) === 0) await chmod(folder, mode | 0o011);

@@ -2,6 +2,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
+import type { SandboxLevel } from './sandbox.js';
 
 /** The number of services that an installation can have: each has a user of its own, which returns when the service is gone. */
 const USERS = 200_000;
@@ -17,6 +18,11 @@ export interface UserRange {
 
 export function isRoot(): boolean {
   return process.getuid?.() === 0;
+}
+
+/** True if each service has a user of its own at this level. */
+export function hasUsers(level: SandboxLevel): boolean {
+  return level !== 'rootless' && isRoot();
 }
 
 /** How many users an image has. The end of the range is theirs: all images have the same, in user namespaces. */

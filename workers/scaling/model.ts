@@ -76,12 +76,12 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
   return decided(isQuiet && sufficed < replicas && !justRemoved ? replicas - 1 : replicas);
 }
 
-/** The memory after a time in which nothing was decided: the quiet time begins anew, limits of the last minute stay. */
+/** The memory after a time without decisions: the quiet time begins anew, and the limits of the last minute stay. */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
-/** The wishes that count: those of the quiet time, and the last one before it, which shows that the time is full. */
+/** The wishes of the quiet time, and the last one before it, which shows that the quiet time is complete. */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
   // Nothing is known about a time without samples.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
@@ -122,7 +122,7 @@ function isClose(ratio: number): boolean {
   return Math.abs(ratio - 1) <= TOLERANCE + Number.EPSILON;
 }
 
-/** Rounds up, but not for what only the arithmetic of floating point adds. */
+/** Rounds up, but ignores the error of floating-point arithmetic. */
 function ceil(value: number): number {
   return Math.ceil(value - 1e-9);
 }

@@ -33,7 +33,7 @@ export async function scaleServices(deps: Deps): Promise<void> {
   const unchanged: Remembered[] = [];
   const changes: { service: ObservedService; facts: ScalingFacts; decision: ScalingDecision }[] = [];
   for (const service of observed) {
-    // While replicas of two releases run, or a change is being made, usage says nothing.
+    // While replicas of two releases run, or a change is under way, usage is no basis for a decision.
     if (service.busy) {
       if (service.memory.wishes.length > 0) unchanged.push({ ...service, memory: forgotten(service.memory) });
       continue;
@@ -81,7 +81,7 @@ async function apply(
   });
 }
 
-/** Says once a minute that the budget allows no replica more. */
+/** Logs, once a minute, that the budget allows no further replica. */
 async function refuse(
   deps: Deps,
   trx: Transaction,

@@ -20,7 +20,7 @@ export interface ObservedService {
   replicas: number;
   measured: Usage[];
   memory: ScalingMemory;
-  /** 0 if nothing is remembered yet. */
+  /** The version of the stored memory; 0 if there is none. */
   version: number;
 }
 
@@ -31,7 +31,7 @@ export interface ObservationSpan {
   freshSeconds: number;
 }
 
-/** The services that scale by themselves and have replicas. */
+/** The services with automatic scaling that have replicas. */
 export async function observeServices(db: Db, span: ObservationSpan): Promise<ObservedService[]> {
   const rows = await rowsOf<Omit<ObservedService, 'memory'> & { memory: ScalingMemory | null }>(
     db,
@@ -67,7 +67,7 @@ export interface Remembered {
   id: string;
   version: number;
   memory: ScalingMemory;
-  /** How many replicas there are. The number that a failed change had decided is replaced by it. */
+  /** The number of replicas. It replaces the number that a failed change had stored. */
   replicas: number;
 }
 

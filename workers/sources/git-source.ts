@@ -30,11 +30,7 @@ const HEADS = 'refs/heads/';
 const SHA = /^[0-9a-f]{40}$/;
 
 /** Reads repositories with the git command line. Mirrors are in `<dataDir>/mirrors`. */
-export function createGitSource(options: GitSourceOptions): RepositorySource {
-  return new GitSource(options);
-}
-
-class GitSource implements RepositorySource {
+export class GitSource implements RepositorySource {
   readonly #dataDir: string;
   readonly #log: Logger;
   readonly #git: Git;

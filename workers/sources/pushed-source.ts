@@ -21,11 +21,6 @@ export interface PushedSourceOptions {
 
 const SHA = /^[0-9a-f]{40}$/;
 
-/** Reads what was pushed to the platform: from DATA_DIR if the API shares it, else from the API. */
-export function createPushedSource(options: PushedSourceOptions): PushedRepositorySource {
-  return new PushedSource(options);
-}
-
 /** A pushed repository is not polled. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
@@ -49,7 +44,8 @@ export function createSources({
   };
 }
 
-class PushedSource implements PushedRepositorySource {
+/** Reads what was pushed to the platform: from DATA_DIR if the API shares it, else from the API. */
+export class PushedSource implements PushedRepositorySource {
   readonly #options: PushedSourceOptions;
   readonly #git: Git;
 

@@ -7,8 +7,8 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/model.js';
 import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
+import { quote } from '../core/quote.js';
 import { SourceError } from '../failures/explained.js';
-import { quote } from '../sandbox/sandbox-scripts.js';
 
 const SCAN_SECONDS = 10;
 

@@ -48,7 +48,7 @@ export async function queueBackup(
 
 /**
  * Queues the restoration of a service from one of its backups. Throws what `queueBackup` throws for the service, not_found for
- * the backup, and conflict if it is not whole or something else is under way.
+ * the backup, and conflict if the backup did not succeed or the service is busy.
  */
 export async function queueRestore(
   trx: Transaction,

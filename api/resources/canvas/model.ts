@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
 import { AppError } from '../../../shared/core/errors.js';
 
-/** The most that a canvas shows; a scope with more is refused instead of shown in part (specification, Canvas rules 2). */
+/** Limits of a canvas. A scope with more is refused, not shown in part (specification, Canvas rules 2). */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
 
 const FARTHEST = 10_000_000;
 const Coordinate = Type.Number({ minimum: -FARTHEST, maximum: FARTHEST });
 
-/** The position of each node. A node is a service, by its id, or an environment group. */
+/** Positions by node: the id of a service, or `group:<id>`. */
 export const CanvasPositions = Type.Record(
   Type.String({ pattern: '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
   Type.Object({ x: Coordinate, y: Coordinate }, { additionalProperties: false }),
@@ -21,21 +21,21 @@ export const CanvasViewport = Type.Object(
 );
 export type CanvasViewport = Static<typeof CanvasViewport>;
 
-/** The layout that people arranged. Revision 0 means that it was never saved. */
+/** A saved layout. Revision 0 means that it was never saved. */
 export interface CanvasLayout {
   revision: number;
   positions: CanvasPositions;
   viewport: CanvasViewport | null;
 }
 
-/** What a canvas is of: a workspace, one of its projects, or one environment of that. */
+/** What a canvas shows: a workspace, one of its projects, or one environment. */
 export interface CanvasScope {
   workspaceId: string;
   projectId: string | null;
   environmentId: string | null;
 }
 
-/** What a scope has of each kind: of what is beyond a limit, one more than the limit is enough. */
+/** The records of a scope. Beyond a limit, one record more is enough. */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];
@@ -68,7 +68,7 @@ export interface CanvasGraph {
   edges: CanvasEdge[];
 }
 
-/** The graph of a scope (specification, Canvas). Throws canvas_too_large. */
+/** Builds the graph of a scope (specification, Canvas). Throws canvas_too_large. */
 export function canvasGraph(records: CanvasRecords): CanvasGraph {
   assertWithin('nodes', records.services);
   assertWithin('groups', records.groups);
@@ -87,7 +87,7 @@ export function assertWithin(kind: keyof typeof CANVAS_LIMITS, records: readonly
   throw new AppError('canvas_too_large', `The scope has more than ${limit} ${kind}; choose a project or environment`);
 }
 
-/** The node of an environment group. */
+/** Returns the id of the node of an environment group. */
 function groupNode(id: string): string {
   return `group:${id}`;
 }
@@ -96,7 +96,7 @@ function presentGroup({ id, name, environment_id }: CanvasRecords['groups'][numb
   return { id: groupNode(id), name, environmentId: environment_id, serviceIds: [] };
 }
 
-/** One edge for each pair of consumer and provider, whichever number of variables connects them. */
+/** Returns one edge for each pair of consumer and provider, however many variables connect them. */
 function referenceEdges(references: CanvasRecords['references']): CanvasEdge[] {
   const edges = new Map<string, CanvasEdge & { keys: string[] }>();
   for (const { service_id, group_id, provider_id, key } of references) {
@@ -118,12 +118,12 @@ function groupEdges(links: CanvasRecords['links']): CanvasEdge[] {
   }));
 }
 
-/** The ids that a layout may place. */
+/** Returns the ids that a layout may place. */
 export function nodeIds(services: CanvasRecords['services'], { groups }: CanvasGraph): Set<string> {
   return new Set([...services, ...groups].map(({ id }) => id));
 }
 
-/** The positions of nodes that are shown. Nodes that no longer exist are left out. */
+/** Returns the positions without those of nodes that no longer exist. */
 export function shownPositions(positions: CanvasPositions, nodes: ReadonlySet<string>): CanvasPositions {
   return Object.fromEntries(Object.entries(positions).filter(([id]) => nodes.has(id)));
 }

@@ -8,8 +8,8 @@ import { type CanvasView, readCanvas, replaceLayout } from './store.js';
 const MAX_DETAILS = 20;
 
 /**
- * Replaces what people arranged in a scope; `layout.revision` is the one that they saw (specification, Canvas rules).
- * Nothing but the layout changes. Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
+ * Replaces the layout of a scope (specification, Canvas rules). `layout.revision` is the revision that the caller read.
+ * Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
  */
 export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: CanvasLayout): Promise<CanvasView> {
   await hold(trx, scope);

@@ -13,7 +13,6 @@ import {
   shownPositions,
 } from './model.js';
 
-/** A scope's canvas, complete. */
 export interface CanvasView {
   services: ServiceView[];
   groups: CanvasGroup[];
@@ -21,7 +20,7 @@ export interface CanvasView {
   layout: CanvasLayout;
 }
 
-/** Reads a canvas in five statements, whatever its size. Throws canvas_too_large. */
+/** Reads a canvas in five statements. Throws canvas_too_large. */
 export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView> {
   const services = await activeServices(db, scope);
   assertWithin('nodes', services);
@@ -37,7 +36,7 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/** The services of the scope that are neither archived nor being deleted nor previews, newest first. */
+/** Lists the services of the scope that are neither archived nor being deleted nor previews, newest first. */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
@@ -54,7 +53,7 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/** The groups confined to the scope, and those of the whole workspace that are linked to a service in it. */
+/** Lists the groups confined to the scope, and those of the whole workspace that are linked to a service in it. */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,
@@ -116,8 +115,8 @@ async function findLayout(db: Db, scope: CanvasScope): Promise<CanvasLayout> {
 }
 
 /**
- * Replaces a scope's layout if `revision` is its current one, and raises the revision; false if it is stale. Of concurrent
- * saves the first one wins; the others wait for its commit and are stale.
+ * Replaces a scope's layout and raises its revision. Returns false if `revision` is not the current one. Concurrent saves wait for
+ * the first one's commit, and are refused then.
  */
 export async function replaceLayout(
   trx: Transaction,
@@ -144,7 +143,7 @@ const UPDATE = `
      set revision = revision + 1, positions = :positions, viewport = :viewport, updated_at = now()
    where scope_id = :scopeId and revision = :revision returning revision`;
 
-/** The id of the innermost of what the scope names. */
+/** Returns the id of the environment, the project or the workspace, whichever is the innermost that the scope names. */
 function scopeId({ workspaceId, projectId, environmentId }: CanvasScope): string {
   return environmentId ?? projectId ?? workspaceId;
 }

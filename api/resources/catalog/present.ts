@@ -11,7 +11,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import type { CatalogView } from './schema.js';
 
-/** The catalog (specification, Catalog). Capabilities are what this installation can run, not only store. */
+/** Presents the catalog (specification, Catalog). Capabilities say what this installation can run, not only store. */
 export function presentCatalog(config: Config, workers: WorkerAbilities): CatalogView {
   const containers = config.runtime === 'swarm';
   return {
@@ -25,10 +25,10 @@ export function presentCatalog(config: Config, workers: WorkerAbilities): Catalo
       dockerfileBuilds: workers.runsImages,
       imageDeploys: workers.runsImages,
       cronJobs: true,
-      /** Some host of this installation can run their servers. */
+      /** True if a host of this installation can run the server. */
       databases: workers.dataKinds.includes('postgres'),
       keyValueStores: workers.dataKinds.includes('redis'),
-      /** If a host does not count what its replicas use, nothing can be decided. */
+      /** Automatic scaling needs a host that measures its replicas. */
       automaticScaling: workers.measuresUsage,
       automaticDeploys: true,
       previews: config.hostingEnabled,

@@ -15,7 +15,7 @@ export interface DetectionInput {
   rootDirectory: string;
 }
 
-/** Stores the question for a worker; returns its id. Throws source_invalid, capacity_exceeded. */
+/** Stores a detection that a worker takes, and returns its id. Throws source_invalid, capacity_exceeded. */
 export async function askForDetection(trx: Transaction, deps: CommandDeps, input: DetectionInput): Promise<string> {
   const problem = repositoryProblem(input.repository, deps.config.allowLocalRepositories);
   if (problem !== null) throw new AppError('source_invalid', problem);

@@ -1,11 +1,16 @@
 import { Type } from 'typebox';
 import { plainLine } from '../../../shared/core/plain-text.js';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import { FIELD_DESCRIPTIONS } from '../../../shared/services/field-descriptions.js';
 import { Nullable, oneOf, Strict } from '../../http/schema.js';
 
 const { branch, rootDirectory } = PartialServiceConfigurationSchema.properties;
+const repository = plainLine(2048, {
+  minLength: 1,
+  description: `one line without control characters. ${FIELD_DESCRIPTIONS.repository}`,
+});
 
-export const DetectBody = Strict({ repository: plainLine(2048, { minLength: 1 }), branch, rootDirectory });
+export const DetectBody = Strict({ repository, branch, rootDirectory });
 
 const DetectedApplication = Strict({
   rootDirectory: Type.String(),

@@ -19,6 +19,13 @@ const DomainSchema = Strict(
 );
 export type DomainView = Static<typeof DomainSchema>;
 
-export const CreateDomainBody = Strict({ hostname: plainLine(300, { minLength: 1 }) });
+export const CreateDomainBody = Strict({
+  hostname: plainLine(300, {
+    minLength: 1,
+    description:
+      'one line without control characters. A host name such as shop.example.com, at most 244 characters in ASCII; no wildcard, no address ' +
+      'and no name of the platform',
+  }),
+});
 export const DomainResponse = Strict({ domain: DomainSchema });
 export const DomainListResponse = Strict({ domains: Type.Array(DomainSchema), page: PageSchema });

@@ -18,7 +18,7 @@ type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 export interface CreateGroupInput {
   workspaceId: string;
   name: string;
-  /** The environment whose services alone may be linked; null for the whole workspace. */
+  /** Only services of this environment may be linked; null: those of the whole workspace. */
   environmentId: string | null;
   authorize: Authorize;
 }
@@ -42,7 +42,7 @@ export interface UpdateGroupInput {
 }
 
 /**
- * Renames a group or changes the environment it is confined to. Every link has to stay valid. Throws invalid_request,
+ * Renames a group or changes the environment it is confined to. Every link stays valid. Throws invalid_request,
  * forbidden, conflict.
  */
 export async function updateGroup(
@@ -89,7 +89,7 @@ export async function unlinkService(trx: Transaction, { group, serviceId, author
   if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
 }
 
-/** The environment a group is confined to, with a share lock, or null. */
+/** Returns the environment a group is confined to, locked for share; null if there is none. */
 async function shareLockScope(
   trx: Transaction,
   workspaceId: string,

@@ -4,7 +4,7 @@ import { type EnvironmentGroupView, findGroupView, lockGroup as lockRow } from '
 
 type GroupPath = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** The group of the path. Throws not_found. */
+/** Finds the group of the path. Throws not_found. */
 export async function readGroup({
   db,
   params: { workspaceId, groupId },
@@ -12,7 +12,7 @@ export async function readGroup({
   return found(await findGroupView(db, workspaceId, groupId));
 }
 
-/** The group of the path, locked for a change. Throws not_found, and forbidden if one of its environments is protected. */
+/** Finds the group of the path and locks it for a change. Throws not_found, and forbidden if one of its environments is protected. */
 export async function lockGroup({
   trx,
   params,

@@ -8,7 +8,7 @@ import type { EnvironmentGroupRow } from '../projects/model.js';
 /** A group with its links. */
 export type EnvironmentGroupView = EnvironmentGroupRow & {
   service_ids: string[];
-  /** The group is confined to a protected environment, or its variables reach a service of one. */
+  /** True if the group is confined to a protected environment, or its variables reach a service of one. */
   environment_protected: boolean;
 };
 
@@ -23,7 +23,7 @@ function views(db: Db): Knex.QueryBuilder<EnvironmentGroupView> {
   );
 }
 
-/** A group of this workspace. */
+/** Finds a group of the workspace. */
 export async function findGroupView(
   db: Db,
   workspaceId: string,
@@ -33,7 +33,7 @@ export async function findGroupView(
   return (await query.first()) as EnvironmentGroupView | undefined;
 }
 
-/** The groups of a workspace, newest first. */
+/** Lists the groups of a workspace, newest first. */
 export async function listGroupViews(
   db: Db,
   workspaceId: string,
@@ -83,13 +83,13 @@ export async function insertLink(trx: Transaction, groupId: string, serviceId: s
     .ignore();
 }
 
-/** False if the service is not linked to the group. */
+/** Deletes a link. Returns false if there is none. */
 export async function deleteLink(trx: Transaction, groupId: string, serviceId: string): Promise<boolean> {
   const deleted = await trx('environment_group_services').where({ group_id: groupId, service_id: serviceId }).delete();
   return deleted > 0;
 }
 
-/** The services linked to a group, locked: none can move before this transaction ends. */
+/** Locks the services linked to a group, so that none moves before the commit, and returns them. */
 export async function lockLinkedServices(
   trx: Transaction,
   groupId: string,

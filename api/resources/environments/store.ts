@@ -4,7 +4,7 @@ import type { EnvironmentRow } from '../projects/model.js';
 
 const MAX_LISTED = 1000;
 
-/** An environment of this workspace. */
+/** Finds an environment of the workspace. */
 export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
   return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }
@@ -19,8 +19,8 @@ export async function shareLockEnvironment(
 }
 
 /**
- * Reads an environment and locks it for a change or its deletion: transactions that place something in it wait for this one, and this one
- * for them. Environments are locked before their project.
+ * Reads an environment and locks it for a change or its deletion. It waits for transactions that place something in the environment, and
+ * they wait for it. Environments are locked before their project.
  */
 export async function lockEnvironment(
   trx: Transaction,
@@ -30,7 +30,7 @@ export async function lockEnvironment(
   return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forUpdate().first();
 }
 
-/** Every environment of a project, for its deletion. */
+/** Locks all environments of a project, for its deletion. */
 export async function lockEnvironments(trx: Transaction, projectId: string): Promise<void> {
   await trx<EnvironmentRow>('environments').where({ project_id: projectId }).orderBy('id').forUpdate().select('id');
 }
@@ -47,7 +47,7 @@ export interface NewEnvironment {
   protected: boolean;
 }
 
-/** Stores an environment; undefined if its project has one of that name. */
+/** Stores an environment. Returns undefined if its project has one of that name. */
 export async function insertEnvironment(trx: Transaction, input: NewEnvironment): Promise<EnvironmentRow | undefined> {
   const [row] = await trx<EnvironmentRow>('environments')
     .insert({
@@ -81,7 +81,7 @@ export interface ReferenceInto {
   provider_key: string;
 }
 
-/** The first 1000 variables of services and groups outside an environment that refer to services in it. */
+/** Lists the first 1000 variables of services and groups outside an environment that refer to services in it. */
 export async function referencesInto(db: Db, environmentId: string): Promise<ReferenceInto[]> {
   return rowsOf<ReferenceInto>(
     db,
@@ -99,7 +99,7 @@ export async function referencesInto(db: Db, environmentId: string): Promise<Ref
   );
 }
 
-/** The first 1000 groups that lend their variables to services both inside and outside an environment. */
+/** Lists the first 1000 groups that are linked to services both inside and outside an environment. */
 export async function groupsAcross(db: Db, environmentId: string): Promise<{ id: string; name: string }[]> {
   return rowsOf(
     db,

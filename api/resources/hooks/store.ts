@@ -19,7 +19,7 @@ export interface HookRow {
   outcome: string;
 }
 
-/** Makes a hook; returns its secret, which nothing shows again. Throws capacity_exceeded. */
+/** Creates a hook. Only this call returns its secret. Throws capacity_exceeded. */
 export async function createHook(
   trx: Transaction,
   keyring: Keyring,
@@ -56,10 +56,10 @@ export async function deleteHook(trx: Transaction, serviceId: string, id: string
   return (await trx('hooks').where({ id, service_id: serviceId }).delete()) > 0;
 }
 
-/** A hook with what a delivery is compared with. */
+/** A hook with the facts of its service that a delivery is checked against. */
 export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
 
-/** The hook of an address, if its service is not deleted. */
+/** Finds the hook of an address, unless its service is deleted. */
 export async function findHookTarget(db: Db, id: string): Promise<HookTarget | null> {
   return oneRow<HookTarget>(
     db,

@@ -17,12 +17,12 @@ import { findMembership, findUserByEmail, insertUser, upsertMembership } from '.
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
-/** Invitations that a workspace can send within the lifetime of one: they are mails to strangers. */
+/** Invitations that a workspace can send within seven days. They are e-mails to strangers. */
 export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {
   workspaceId: string;
-  /** The user who invites, and the address that the mail names. */
+  /** The user who invites. The e-mail names their address. */
   actor: { userId: string; email: string };
   email: string;
   role: Role;
@@ -64,14 +64,14 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
   if ((await countSentInvitations(trx, workspaceId)) >= MAX_INVITATIONS)
     throw new AppError('capacity_exceeded', `A workspace sends at most ${MAX_INVITATIONS} invitations in seven days`);
   await endInvitations(trx, workspaceId, email);
-  // A placeholder: the mail gets another token, outside of the transaction.
+  // A placeholder: `mailInvitation` sets the token, outside of the transaction.
   const { hash } = newToken();
   return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
 }
 
 /**
- * Mails the link that accepts an invitation: the page with a token in the fragment, which no server logs. False if this installation
- * sends no e-mail, or the invitation has ended meanwhile. Throws what the mail server refuses with.
+ * Mails the link that accepts an invitation. Its token is in the fragment, which no server logs. Returns false if this installation
+ * sends no e-mail or the invitation has ended. Throws the mail server's refusal.
  */
 export async function mailInvitation(
   db: Db,
@@ -100,8 +100,8 @@ export async function assertInvited(db: Db, token: string): Promise<void> {
 }
 
 /**
- * Makes the account of a person who was invited, with the password that they chose. The token came by e-mail, so the address is
- * verified. Throws invalid_request, conflict if there is such a user meanwhile, capacity_exceeded.
+ * Creates the account of an invited person with the password that they chose. The token came by e-mail, so the address is
+ * verified. Throws invalid_request, capacity_exceeded, and conflict if the user exists by now.
  */
 export async function acceptInvitation(
   trx: Transaction,

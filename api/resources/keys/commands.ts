@@ -6,7 +6,7 @@ import { countApiKeys, findMembership, insertApiKey } from '../../../shared/iden
 import { newApiKey } from '../../../shared/secrets/api-key.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
-/** Keys of one member in one workspace that are not revoked. */
+/** Keys that one member may have in one workspace. */
 const MAX_KEYS = 50;
 
 /** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended. */

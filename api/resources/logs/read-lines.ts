@@ -7,7 +7,7 @@ export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
   runId?: string | undefined;
-  /** Leaves out what deployments of other branches wrote. */
+  /** Without lines of deployments of other branches. */
   branch?: string | undefined;
   source?: LogSource | undefined;
   /** A part of the message, in any case. */
@@ -21,28 +21,28 @@ export interface LogQuery {
   limit: number;
 }
 
-/** Messages of one answer: a line that begins within this many bytes is part of it. */
+/** Bytes of messages after which an answer has no further line. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
 
-/** A batch in ascending order of id (specification, Logs). */
+/** Lines in ascending order of id (specification, Logs). */
 export interface LogBatch {
   lines: LogLineRow[];
   /** True if there are later lines, or a search has not looked at them yet. */
   hasMore: boolean;
-  /** The id to read after next. */
+  /** The `after` of the next read. */
   cursor: number;
-  /** A search for the newest lines has not looked at those before this id. */
+  /** The search has not examined lines before this id; null if it has examined all. */
   unsearchedBefore: number | null;
 }
 
 /** Lines that a search examines in one statement. */
 const LOOKED_AT_ONCE = 25_000;
-/** A search begins no further statement after this time. */
+/** A search starts no further statement after this time. */
 const SEARCH_MS = 500;
 
 /**
- * Reads a batch. A search of a large log looks at the lines in steps and ends after half a second with what it has found;
- * the answer says where it goes on, so a log of any size answers in a bounded time.
+ * Reads lines in a bounded time, whatever the size of the log. A search examines them in steps, ends after half a second, and the
+ * answer says where the next request continues.
  */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);
@@ -51,7 +51,7 @@ export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promi
   return query.after === undefined ? reader.newest() : reader.later(query.after);
 }
 
-/** Without an index for what it looks for, a read may have to look at every line. */
+/** True if no index serves the query, so that a read may examine every line. */
 export function isFiltered({
   search,
   source,
@@ -100,14 +100,14 @@ class LogReader {
     return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
   }
 
-  /** The newest lines that match. */
+  /** Reads the newest lines that match. */
   async #searchBack(): Promise<LogBatch> {
     const { before, limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
       const step = await this.#reach('desc', below);
-      // Lines are stored in the order of time, or nearly so: what comes before is too old.
+      // Ids follow the time, or nearly so: lines before this one are too old as well.
       const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
@@ -116,7 +116,6 @@ class LogReader {
       if (step !== null) rest.where('id', '>=', step.id);
       const { lines, found: matched } = await firstOf(this.#db, rest, 'desc');
       found.push(...lines);
-      // Full by lines, or by bytes.
       const fitting = found.slice(0, fit(found));
       if (fitting.length >= limit || fitting.length < found.length || matched > lines.length) {
         return this.#batch(fitting.reverse(), {});
@@ -127,7 +126,7 @@ class LogReader {
     }
   }
 
-  /** The first lines that match after an id. */
+  /** Reads the first lines that match after an id. */
   async #searchOn(after: number): Promise<LogBatch> {
     const { limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -149,13 +148,13 @@ class LogReader {
       const page = found.slice(0, Math.min(fit(found), limit));
       if (page.length < found.length || matched > lines.length) return this.#batch(page, { hasMore: true });
       if (most === null) return this.#batch(found, {});
-      // The next read goes on behind the last line that was looked at, which may match nothing.
+      // The next read continues after the last examined line, even if that did not match.
       if (performance.now() >= end) return this.#batch(found, { hasMore: true, cursor: most });
       above = most;
     }
   }
 
-  /** The last line of a step from here; null if fewer lines are left. */
+  /** Returns the last line of the next step; null if fewer lines are left. */
   async #reach(order: 'asc' | 'desc', from: number): Promise<Place | null> {
     const [row] = await rowsOf<Place>(
       this.#db,
@@ -168,7 +167,7 @@ class LogReader {
     return row ?? null;
   }
 
-  /** Older than what is asked for, by more than the clocks and delays of workers differ. */
+  /** True for lines older than the query asks for by more than the clocks and delays of workers differ. */
   #isBefore({ logged_at }: Place): boolean {
     return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
   }
@@ -178,7 +177,7 @@ class LogReader {
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
-      // Values, not functions of the database's clock: so the planner itself leaves out the other days.
+      // Values instead of now(): the planner can leave out the partitions of other days.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
     if (runId !== undefined) lines.where('run_id', runId);
@@ -203,7 +202,7 @@ class LogReader {
   }
 }
 
-/** How many of the lines fit into one answer, at least one. */
+/** Counts the lines that fit into one answer, at least one. */
 function fit(lines: readonly LogLineRow[]): number {
   let bytes = 0;
   const past = lines.findIndex(({ message }) => {
@@ -214,7 +213,7 @@ function fit(lines: readonly LogLineRow[]): number {
   return past < 0 ? lines.length : past;
 }
 
-/** The first lines of a query that fit into one answer, at least one, and how many the query has found. */
+/** Returns the first lines that fit into one answer, at least one, and how many the query found. */
 async function firstOf(
   db: Db,
   query: Knex.QueryBuilder,

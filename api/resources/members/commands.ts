@@ -12,7 +12,7 @@ import {
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 import { countMembers, findMember, type MemberView } from './store.js';
 
-/** Members that a workspace may have. The list of them is one answer. */
+/** Members that a workspace may have. Their list is one answer without pages. */
 const MAX_MEMBERS = 500;
 
 interface Change {
@@ -52,7 +52,7 @@ export async function endMembership(
   await deleteMembership(trx, workspaceId, userId);
 }
 
-/** Locks the workspace, so that its members change one after another. Returns the actor's role as it is then. */
+/** Locks the workspace, so that its members change one after another. Returns the actor's current role. */
 export async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
   await lockWorkspace(trx, workspaceId);
   const actor = await findMembership(trx, workspaceId, actorId);

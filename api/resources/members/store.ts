@@ -15,7 +15,7 @@ const MEMBERS = `select m.user_id, u.email, m.role, m.created_at,
     u.email_verified_at is not null as email_verified, u.totp_confirmed_at is not null as second_factor
   from memberships m join users u on u.id = m.user_id where m.workspace_id = :workspaceId`;
 
-/** The members of a workspace, in the order in which they joined. */
+/** Lists the members of a workspace, in the order in which they joined. */
 export function listMembers(db: Db, workspaceId: string): Promise<MemberView[]> {
   return rowsOf<MemberView>(db, `${MEMBERS} order by m.created_at, m.user_id`, { workspaceId });
 }

@@ -1,18 +1,17 @@
 import { type Db, rowsOf } from '../../../shared/core/database/client.js';
 import { FINEST, type MetricRow } from '../../../shared/metrics/model.js';
 
-/** What a service, or several together, did in the last full minute. */
+/** Measurements of the last full minute, of one service or of several together. */
 export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
-  /** The host name of the service; null for the sum of those that are not named. */
+  /** The host name of the service; null for the sum of services without labels of their own. */
   slug: string | null;
-  /** Only of named services. */
   latency: number[] | null;
 }
 
 const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
-/** The figures of the last full minute: services with the most requests first, then by usage; the last row sums up all others. */
+/** Reads the last full minute: services by requests, then by usage. The last row is the sum of all others. */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(
     db,

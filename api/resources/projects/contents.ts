@@ -4,13 +4,13 @@ import { AppError } from '../../../shared/core/errors.js';
 /** A project or one of its environments. */
 export type Place = { projectId: string } | { environmentId: string };
 
-/** What a place contains that prevents its deletion, by name. */
+/** The names of what prevents the deletion of a place. */
 interface Contents {
   services: string[];
   groups: string[];
 }
 
-/** Services that are not deleted, archived ones included, and the environment groups confined to the place. */
+/** Lists services that are not deleted, archived ones included, and the environment groups confined to the place. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
@@ -41,7 +41,7 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/** Prepares the removal of a place, which the caller has locked. Throws a conflict that names what is left in it. */
+/** Prepares the removal of a place, which the caller has locked. Throws conflict, naming what is left in it. */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

@@ -6,7 +6,7 @@ import type { EnvironmentRow, ProjectColor, ProjectRow } from './model.js';
 /** A project with its environments, the oldest first. */
 export type ProjectView = ProjectRow & { environments: EnvironmentRow[] };
 
-/** A project of this workspace. */
+/** Finds a project of the workspace. */
 export async function findProject(db: Db, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return db<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).first();
 }
@@ -20,7 +20,7 @@ export async function shareLockProject(
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forKeyShare().first();
 }
 
-/** Reads a project and locks it for a change of itself or of its environments: other such transactions wait for this one. */
+/** Reads a project and locks it for a change of it or of its environments. */
 export async function lockProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forNoKeyUpdate().first();
 }
@@ -32,7 +32,7 @@ export async function findProjectView(db: Db, workspaceId: string, id: string): 
   return view;
 }
 
-/** The projects of a workspace, newest first. */
+/** Lists the projects of a workspace, newest first. */
 export async function listProjectViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ProjectView>> {
   const query = db<ProjectRow>('projects').where('projects.workspace_id', workspaceId);
   const { items, hasMore } = await fetchPage<ProjectRow>(query, 'projects', page);
@@ -67,7 +67,7 @@ export async function insertProject(
 
 export type ProjectChanges = Partial<Pick<ProjectRow, 'name' | 'description' | 'color'>>;
 
-/** False if the workspace has no such project. */
+/** Changes a project. Returns false if the workspace has no such project. */
 export async function updateProjectRow(
   trx: Transaction,
   workspaceId: string,

@@ -28,15 +28,15 @@ export interface CreateServiceInput {
   configuration: PartialServiceConfiguration;
   placement: Placement;
   variables: readonly { key: string; value: string }[];
-  /** Queue a deployment too; otherwise only configuration is stored. */
+  /** Queues a deployment too; otherwise only the configuration is stored. */
   deploy: boolean;
   idempotency: DeploymentKey | null;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
 /**
- * Stores a service with its variables, and with `deploy` queues its first deployment, all or nothing (specification,
- * Create rules). Where it names no region it gets the workspace's `defaultRegion`. Throws invalid_request, forbidden,
+ * Stores a service with its variables and, with `deploy`, its first deployment in one transaction (specification,
+ * Create rules). The region defaults to the workspace's `defaultRegion`. Throws invalid_request, forbidden,
  * capacity_exceeded, and what `queueDeployment` throws.
  */
 export async function createService(

@@ -4,7 +4,7 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/** The service of the path. Throws not_found. A read with a key has it already. */
+/** Finds the service of the path. Throws not_found. With a key it was read together with the key. */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
   { deleted = false }: { deleted?: boolean } = {},
@@ -14,7 +14,7 @@ export async function readService(
   return found(service.deleted_at === null || deleted ? service : undefined);
 }
 
-/** The service of the path, locked for a change. Throws not_found, and forbidden if its environment is protected. */
+/** Finds the service of the path and locks it for a change. Throws not_found, and forbidden if its environment is protected. */
 export async function lockService({
   trx,
   params,

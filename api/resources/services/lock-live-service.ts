@@ -14,7 +14,7 @@ export const LIVE_SERVICE_ERRORS: readonly ErrorCode[] = [
 ];
 
 /**
- * Locks a service of one of these kinds that has a live release. `have` is what only these kinds have. Throws hosting_disabled, not_found,
+ * Locks a service of one of these kinds that has a live release. `have` names what only these kinds have, for the message. Throws hosting_disabled, not_found,
  * service_archived, no_runtime, and conflict if the service is of another kind, is suspended or being deleted.
  */
 export async function lockLiveService(

@@ -7,13 +7,12 @@ import { updateServiceDirectly } from './update-service.js';
 
 type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 
-/** The last change of each service that is being changed by this process. */
+/** By service id: the newest change that this process has not finished. */
 const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**
- * Changes a service in one statement, if nothing but its row is concerned. Changes of one service by this process follow one
- * another without a lock in the database: each begins with what its predecessor has written. Null leaves the request to
- * the transaction.
+ * Changes a service in one statement if only its row changes. Within this process, changes of one service follow one another without
+ * a lock in the database: each starts from its predecessor's result. Returns null if the request needs the transaction.
  */
 export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
   const { body, found, deps } = request;

@@ -2,15 +2,15 @@ import type { Transaction } from '../../../shared/core/database/client.js';
 import { invalidRequest } from '../../../shared/core/errors.js';
 import { shareLockEnvironment } from '../environments/store.js';
 
-/** Where a service is placed: both or neither (specification, Create rules 1). */
+/** A service's project and environment: both or neither (specification, Create rules 1). */
 export interface Placement {
   projectId: string | null;
   environmentId: string | null;
 }
 
 /**
- * Checks a placement; its environment is kept from deletion until the commit. `authorize` is asked whether the caller may
- * place there. Throws invalid_request.
+ * Checks a placement and locks its environment against deletion until the commit. Throws invalid_request, and what `authorize`
+ * throws.
  */
 export async function assertPlacement(
   trx: Transaction,

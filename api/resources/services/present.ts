@@ -8,7 +8,7 @@ import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
 import type { ServicePresentation } from './schema.js';
 import { displayStatus, serviceStatus } from './service-status.js';
 
-/** False if hosting is disabled and the service has no release: there is nothing to show (specification, Deployments). */
+/** False if hosting is disabled and the service has no release (specification, Deployments). */
 export function isHosted(
   config: Pick<Config, 'hostingEnabled'>,
   service: Pick<ServiceView, 'live_deployment_id'>,
@@ -16,7 +16,7 @@ export function isHosted(
   return config.hostingEnabled || service.live_deployment_id !== null;
 }
 
-/** The configuration without what its repository's address may hide. */
+/** Presents a configuration without the credentials in its repository's address. */
 export function presentConfiguration(configuration: ServiceConfiguration): ServiceConfiguration {
   return { ...configuration, repository: maskedRepository(configuration.repository) };
 }
@@ -57,7 +57,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   };
 }
 
-/** The address of a service's visitors: under the platform's name, or else under its own domain. */
+/** Returns the public address of a service: under the platform's domain, or else under its own. */
 function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
   if (!isRouted(kind)) return '';
   if (configuration.platformDomainEnabled) return serviceUrl(config, slug);

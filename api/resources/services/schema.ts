@@ -10,7 +10,7 @@ import {
   SERVICE_STATUSES,
 } from '../../../shared/services/model.js';
 import { VariableKey, VariableValue } from '../../../shared/variables/model.js';
-import { Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, Name, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
 export const ServiceSchema = Strict(
@@ -58,13 +58,17 @@ export const CreateServiceBody = Strict({
   configuration: Type.Optional(PartialServiceConfigurationSchema),
   projectId: Type.Optional(Nullable(Uuid)),
   environmentId: Type.Optional(Nullable(Uuid)),
-  variables: Type.Optional(Type.Array(Strict({ key: VariableKey, value: VariableValue }), { maxItems: 500 })),
-  deploy: Type.Optional(Type.Boolean()),
+  variables: Type.Optional(
+    Type.Array(Strict({ key: VariableKey, value: VariableValue }), { maxItems: 500, description: 'Keys are unique' }),
+  ),
+  deploy: Type.Optional(Type.Boolean({ description: 'Queue the first deployment too' })),
 });
 
 export const UpdateServiceBody = Strict({
   name: Type.Optional(Name),
-  kind: Type.Optional(oneOf('ServiceKind', SERVICE_KINDS)),
+  kind: Type.Optional(
+    described(oneOf('ServiceKind', SERVICE_KINDS), 'It cannot change: only the current kind is accepted'),
+  ),
   configuration: Type.Optional(PartialServiceConfigurationSchema),
   projectId: Type.Optional(Nullable(Uuid)),
   environmentId: Type.Optional(Nullable(Uuid)),

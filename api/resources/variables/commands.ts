@@ -25,18 +25,17 @@ export interface VariableInput {
   workspaceId: string;
   owner: VariableOwner;
   content: VariableContent;
-  /** The variable's scope: a new one has `all` without it, one that exists keeps its own. */
+  /** Without it, a new variable has `all`, and one that exists keeps its own. */
   scope?: VariableScope | undefined;
   /** The path of the content in the request's body, for the details of an error. */
   at?: string;
   /**
-   * Throws if the caller may not store a reference into a protected environment: the reference reads that service's
-   * secrets.
+   * Throws if the caller may not store a reference into a protected environment, because the reference reads secrets there.
    */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Stores a variable, its value sealed. Throws conflict if the key is taken, invalid_request, payload_too_large. */
+/** Stores a variable with its value sealed. Throws conflict if the key is taken, invalid_request, payload_too_large. */
 export async function createVariable(
   trx: Transaction,
   deps: Pick<CommandDeps, 'keyring'>,
@@ -53,7 +52,7 @@ export async function createVariable(
   return row;
 }
 
-/** Replaces what a variable holds. Throws not_found, invalid_request, payload_too_large. */
+/** Replaces the content of a variable. Throws not_found, invalid_request, payload_too_large. */
 export async function updateVariable(
   trx: Transaction,
   deps: Pick<CommandDeps, 'keyring'>,
@@ -68,7 +67,7 @@ export async function updateVariable(
   return row;
 }
 
-/** Throws payload_too_large if the owner's variables would be too many bytes together. The owner is locked. */
+/** Throws payload_too_large if the owner's variables would be too many bytes together. The caller has locked the owner. */
 async function assertRoom(
   trx: Transaction,
   id: string,
@@ -85,7 +84,7 @@ export function tooMany(): AppError {
   return new AppError('conflict', `${MAX_VARIABLES} variables are the most there can be`);
 }
 
-/** `path` names the content in the request that makes the owner's variables too many bytes. */
+/** `path` is that of the value in the request's body. */
 export function tooLarge(owner: VariableOwner, bytes: number, path: string): AppError {
   const message =
     `takes the variables of this ${'serviceId' in owner ? 'service' : 'group'} to ${bytes} bytes, keys included; ` +
@@ -93,7 +92,7 @@ export function tooLarge(owner: VariableOwner, bytes: number, path: string): App
   return new AppError('payload_too_large', `The value ${message}`, [{ path, message }]);
 }
 
-/** What the row of a variable will hold. Throws invalid_request, and what `authorize` throws. */
+/** Returns the content columns of a variable's row. Throws invalid_request, and what `authorize` throws. */
 export async function storedContent(
   trx: Transaction,
   { keyring }: Pick<CommandDeps, 'keyring'>,

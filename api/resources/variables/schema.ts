@@ -42,9 +42,12 @@ const required = (name: keyof typeof content) => ({ required: [name], properties
 const EXACTLY_ONE = { additionalProperties: false, oneOf: [required('value'), required('reference')] };
 export const CreateVariableBody = Type.Object({ key: VariableKey, ...content }, EXACTLY_ONE);
 export const SetVariablesBody = Strict({
-  set: Type.Optional(Type.Array(CreateVariableBody, { maxItems: MAX_VARIABLES })),
-  /** Keys; those that do not exist are left out. */
-  unset: Type.Optional(Type.Array(VariableKey, { maxItems: MAX_VARIABLES })),
+  set: Type.Optional(
+    Type.Array(CreateVariableBody, { maxItems: MAX_VARIABLES, description: 'Keys are unique, also among unset' }),
+  ),
+  unset: Type.Optional(
+    Type.Array(VariableKey, { maxItems: MAX_VARIABLES, description: 'Keys to delete; unknown ones are ignored' }),
+  ),
 });
 export const SetVariablesResponse = Strict({ variables: Type.Array(VariableSchema) });
 export const UpdateVariableBody = Type.Object(content, EXACTLY_ONE);

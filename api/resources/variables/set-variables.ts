@@ -17,8 +17,7 @@ export interface SetVariablesInput extends Omit<VariableInput, 'content' | 'scop
 }
 
 /**
- * Creates, replaces and deletes variables together, under the rules of single changes; variables that are not named
- * stay. Without a scope, one that exists keeps its own and a new one has `all`. The owner is locked. Throws invalid_request, conflict, payload_too_large.
+ * Creates, replaces and deletes variables together, under the rules of single changes. The caller has locked the owner. Throws invalid_request, conflict, payload_too_large.
  */
 export async function setVariables(
   trx: Transaction,

@@ -7,7 +7,7 @@ import type { VariableScope } from '../../../shared/variables/model.js';
 /** The owner of variables: a service or an environment group. */
 export type VariableOwner = { serviceId: string } | { groupId: string };
 
-/** What is shown of a variable; its sealed value stays in the database. */
+/** A variable without its sealed value. */
 export type VariableView = Pick<
   VariableRow,
   'id' | 'key' | 'scope' | 'reference_service_id' | 'created_at' | 'updated_at'
@@ -32,7 +32,7 @@ export async function listVariables(db: Db, owner: VariableOwner, page: PageRequ
   return fetchPage(query, 'variables', page);
 }
 
-/** How many variables an owner has, and how many bytes their keys and values have, without the one of the id `except`. */
+/** Counts an owner's variables and the bytes of their keys and values, without the variable `except`. */
 export async function sizeOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -57,7 +57,7 @@ export async function findVariableKey(db: Db, owner: VariableOwner, id: string):
   )?.key;
 }
 
-/** Stores a variable; undefined if its owner has one of that key. */
+/** Stores a variable. Returns undefined if its owner has one of that key. */
 export async function insertVariable(
   trx: Transaction,
   owner: VariableOwner,
@@ -71,7 +71,7 @@ export async function insertVariable(
   return row;
 }
 
-/** Replaces what a variable holds, and its scope if one is given; undefined if the owner has none of that id. */
+/** Replaces the content of a variable, and its scope if one is given. Returns undefined if the owner has no such variable. */
 export async function updateVariable(
   trx: Transaction,
   owner: VariableOwner,
@@ -85,7 +85,7 @@ export async function updateVariable(
   return row;
 }
 
-/** False if the owner has no variable of that id. */
+/** Deletes a variable. Returns false if the owner has no such variable. */
 export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
   return (
     (await trx<VariableRow>('variables')
@@ -94,7 +94,7 @@ export async function deleteVariable(trx: Transaction, owner: VariableOwner, id:
   );
 }
 
-/** The keys of an owner's variables with their ids, their scopes and the bytes of key and value. */
+/** Lists an owner's variables: key, id, scope and bytes of key and value. */
 export async function sizesOfVariables(
   db: Db,
   owner: VariableOwner,
@@ -108,7 +108,7 @@ export async function sizesOfVariables(
   );
 }
 
-/** Stores variables; the content of those whose keys exist is replaced. A row keeps its id, which its sealed value needs. */
+/** Stores variables, or replaces the content of those whose keys exist. A row keeps its id, because the sealed value is bound to it. */
 export async function upsertVariables(
   trx: Transaction,
   owner: VariableOwner,
@@ -135,7 +135,7 @@ export async function deleteVariablesByKey(
   if (keys.length > 0) await trx<VariableRow>('variables').where(owned(owner)).whereIn('key', keys).delete();
 }
 
-/** A service that a reference may name: of this workspace, not deleted, and no preview, which is gone some day. */
+/** Finds a service that a reference may name: of this workspace, not deleted and no preview. */
 export async function findReferenceTarget(
   db: Db,
   workspaceId: string,

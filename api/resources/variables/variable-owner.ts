@@ -9,7 +9,7 @@ export type VariablesPath =
   | '/workspaces/:workspaceId/services/:serviceId/variables'
   | '/workspaces/:workspaceId/environment-groups/:groupId/variables';
 
-/** The owner of the path's variables. Throws not_found. */
+/** Finds the owner of the path's variables. Throws not_found. */
 export async function readOwner({
   db,
   params,
@@ -18,7 +18,7 @@ export async function readOwner({
   return { groupId: (await readGroup({ db, params })).id };
 }
 
-/** Finds the owner and locks it for a change. Throws forbidden if its environment is protected and the caller is no admin, conflict for a preview. */
+/** Finds the owner and locks it for a change. Throws not_found, forbidden in a protected environment, conflict for a preview. */
 export async function lockOwner({
   trx,
   params,

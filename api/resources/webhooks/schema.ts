@@ -17,6 +17,14 @@ const WebhookSchema = Strict(FIELDS, 'Webhook');
 export type WebhookView = Static<typeof WebhookSchema>;
 
 export const WebhookListResponse = Strict({ webhooks: Type.Array(WebhookSchema), page: PageSchema });
-export const CreateWebhookBody = Strict({ url: plainLine(MAX_URL_LENGTH, { minLength: 1 }), events: Events });
+export const CreateWebhookBody = Strict({
+  url: plainLine(MAX_URL_LENGTH, {
+    minLength: 1,
+    description:
+      'one line without control characters. An address that begins with http:// or https://, in ASCII, without user and password; not a ' +
+      'private one, unless the installation allows it',
+  }),
+  events: Events,
+});
 /** The secret is shown this once. */
 export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

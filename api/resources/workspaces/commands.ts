@@ -15,7 +15,7 @@ export interface UpdateWorkspaceInput {
   mayConsent: boolean;
 }
 
-/** Merges settings into those of the workspace. Throws not_found, and forbidden if a key would consent to payment. */
+/** Changes settings of a workspace. Throws not_found, and forbidden if a key would consent to payment. */
 export async function updateWorkspace(
   trx: Transaction,
   { workspaceId, changes, mayConsent }: UpdateWorkspaceInput,

@@ -3,7 +3,7 @@ import type { PricedService } from '../../../shared/workspaces/billing.js';
 import { alertsOfMonth, type BudgetAlert } from '../../../shared/workspaces/budget-alert-store.js';
 import { type PlanUsage, planUsage, pricedServices } from '../../../shared/workspaces/usage.js';
 
-/** How much of its plan and of its budget a workspace uses. */
+/** Reads how much of its plan and its budget a workspace uses. */
 export interface WorkspaceUsage {
   plan: PlanUsage;
   priced: readonly PricedService[];

@@ -101,8 +101,8 @@ export const RUNS_FAULTS: readonly Fault[] = [
   {
     name: 'run: a command that was given is started twice',
     file: 'workers/replicas/start-store.ts',
-    find: 'if (row.run_id !== null && (await isStartedOnce(db, row.run_id)))',
-    replace: 'if (false)',
+    find: 'row.run_id !== null && (await isStartedOnce(db, row.run_id))',
+    replace: 'false',
   },
   {
     name: 'run: a command keeps the schedule from running',

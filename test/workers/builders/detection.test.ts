@@ -8,6 +8,7 @@ import type { Start } from '../../../workers/builders/detection/application.js';
 import { projectOf } from '../../../workers/builders/files/project-files.js';
 import { readFiles } from '../../../workers/builders/reader/read-files.js';
 import { BuildError } from '../../../workers/failures/explained.js';
+import { ownProcessorMs } from '../../support/processor-time.js';
 import { type Files, packageJson, writeFiles } from '../../support/repositories.js';
 
 const { signal } = new AbortController();
@@ -485,13 +486,13 @@ describe('Detection in a repository', function () {
     );
     const globs = Array.from({ length: 500 }, (_, i) => `${'{a,b,'.repeat(40)}${'**/'.repeat(40)}*${i}*?*`);
     const deep = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`a/b/c/d/e/f/g${i}/package.json`, next]));
-    const began = Date.now();
+    const began = ownProcessorMs();
     await plan({
       'package.json': packageJson({ workspaces: globs, dependencies: { express: '4' }, scripts: { start: 'node x' } }),
       ...deep,
     });
     const script = `${'npm run a && '.repeat(500)}vite`;
     await plan({ 'package.json': packageJson({ scripts: { a: script, start: script, build: 'x' } }) });
-    expect(Date.now() - began).to.be.lessThan(40_000);
+    expect(ownProcessorMs() - began).to.be.lessThan(40_000);
   });
 });

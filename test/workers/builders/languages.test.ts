@@ -11,7 +11,7 @@ import { FolderImageStore } from '../../../workers/builders/result/folder-image-
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import { BUILD_ENVIRONMENT } from '../../support/npm-registry.js';
 import { eventually, freePorts } from '../../support/processes.js';
 import { type PythonIndex, startPythonIndex } from '../../support/python-index.js';
@@ -60,7 +60,7 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
     if (hasProgram('pip3')) index = await startPythonIndex(['1.0', '1.1', '1.2']);
     const buildEnvironment = { ...BUILD_ENVIRONMENT, ...(index === null ? {} : { PIP_INDEX_URL: index.url }) };
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment };
-    const source = createGitSource({ config, log });
+    const source = new GitSource({ config, log });
     const toolchains = createToolchains({ dataDir, buildEnvironment, log });
     builder = createRepositoryBuilder({ config, log, sandbox, source, images, toolchains });
   });

@@ -16,7 +16,7 @@ import { createToolchains } from '../../../workers/builders/toolchains/toolchain
 import { BuildError } from '../../../workers/failures/explained.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 import {
   builtSite,
@@ -52,7 +52,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     sandbox = await createSandbox({ log, dataDir });
     images = new FolderImageStore({ dataDir, log });
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
-    const source = createGitSource({ config, log });
+    const source = new GitSource({ config, log });
     const toolchains = createToolchains({ dataDir, buildEnvironment: BUILD_ENVIRONMENT, log });
     builder = createRepositoryBuilder({ config, log, sandbox, source, images, toolchains });
   });
@@ -388,7 +388,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   });
 
   it('ends a build that uses too much memory, and reports it', async function () {
-    if (sandbox.level !== 'namespaces') this.skip();
+    if (sandbox.level !== 'root') this.skip();
     const files: Files = {
       ...script('node eat.js'),
       'eat.js': 'const all = []; for (;;) all.push(Buffer.alloc(16 * 1024 * 1024, 1));\n',
@@ -403,7 +403,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
   });
 
   it("lets a build write only in its own folders, and hides the platform's files from it", async function () {
-    if (sandbox.level !== 'namespaces') this.skip();
+    if (sandbox.level !== 'root') this.skip();
     const mark = join(root, 'outside');
     const command = [
       `touch ${mark}`,

@@ -13,7 +13,7 @@ import { createToolchains, type ToolchainStore } from '../../../workers/builders
 import { BuildError } from '../../../workers/failures/explained.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 import { createRepository, type Files, hasGit, packageJson, type TestRepository } from '../../support/repositories.js';
 
@@ -88,7 +88,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     images = new FolderImageStore({ dataDir, log });
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: BUILD_ENVIRONMENT };
     toolchains = createToolchains({ ...config, log });
-    const source = createGitSource({ config, log });
+    const source = new GitSource({ config, log });
     builder = createRepositoryBuilder({ config, log, sandbox, source, images, toolchains });
   });
   after(async () => {

@@ -15,25 +15,25 @@ const LIMIT_MS = 500;
 
 describe('The watch over a worker', () => {
   let dataDir: string;
-  let child: ChildProcess | null = null;
+  const children: ChildProcess[] = [];
 
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'ranvier-faults-'));
   });
   afterEach(async () => {
-    child?.kill('SIGKILL');
+    for (const child of children.splice(0)) child.kill('SIGKILL');
     await rm(dataDir, { recursive: true, force: true });
   });
 
   /** Starts a process that begins `other` and `run`, ends `other`, prints a line, and then runs the code. */
-  async function worker(code: string, between = ''): Promise<ChildProcess> {
+  async function worker(code: string, { between = '', fence = 3 } = {}): Promise<ChildProcess> {
     const script = `
       const { FaultWatch } = await import(${JSON.stringify(WATCH)});
       const watch = new FaultWatch(${JSON.stringify(dataDir)});
       await watch.start({ tickMs: ${TICK_MS}, ticks: ${LIMIT_MS / TICK_MS}, idleMs: 1 });
       const end = watch.begin({ id: 'other', fence: 1 });
       ${between}
-      watch.begin({ id: 'run', fence: 3 });
+      watch.begin({ id: 'run', fence: ${fence} });
       end();
       setInterval(() => {}, 1000);
       setTimeout(() => { setInterval(() => console.log('runs'), 20); setTimeout(() => { ${code} }, 100); }, 300);
@@ -41,7 +41,7 @@ describe('The watch over a worker', () => {
     const made = spawn(process.execPath, ['--input-type=module', '-e', script], {
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    child = made;
+    children.push(made);
     if (made.stdout) await once(made.stdout, 'data');
     return made;
   }
@@ -60,7 +60,7 @@ describe('The watch over a worker', () => {
   });
 
   it('watches again after a time in which nothing ran', async () => {
-    await worker('for (;;);', 'end(); await new Promise((resolve) => setTimeout(resolve, 300));');
+    await worker('for (;;);', { between: 'end(); await new Promise((resolve) => setTimeout(resolve, 300));' });
     await eventually('it is noted', async () => (await notes()).length > 0);
     expect(await notes()).to.deep.equal(['run.3']);
   });
@@ -76,7 +76,9 @@ describe('The watch over a worker', () => {
     let printed = 0;
     stopped.stdout?.on('data', () => printed++);
     stopped.kill('SIGSTOP');
-    await delay(2 * LIMIT_MS);
+    // As long as it takes to note another one that stands still.
+    await worker('for (;;);', { fence: 4 });
+    await eventually('the other one is noted', async () => (await notes()).includes('run.4'));
     stopped.kill('SIGCONT');
     const before = printed;
     // Both its event loop and what watches it have gone on.
@@ -84,7 +86,7 @@ describe('The watch over a worker', () => {
     const exit = once(stopped, 'exit');
     stopped.kill('SIGKILL');
     await exit;
-    expect(await notes()).to.deep.equal([]);
+    expect(await notes()).to.deep.equal(['run.4']);
   });
 
   it('runs suspects one after the other', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, expect } from 'chai';
 import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/engine.js';
-import { endStreamsOfTheGone } from '../../../workers/docker/engine-watch.js';
+import { closeStreamsOfLostEngine } from '../../../workers/docker/engine-watch.js';
 
 describe('Talking to a Docker engine', () => {
   let server: Server;
@@ -42,7 +42,7 @@ describe('Talking to a Docker engine', () => {
     const { streams } = await engine((request, response) => {
       if (request.url?.includes('events')) response.writeHead(200).write('{}');
     });
-    endStreamsOfTheGone(streams, async () => assert(isThere, 'gone'), 20);
+    closeStreamsOfLostEngine(streams, async () => assert(isThere, 'gone'), 20);
     const events = await streams.getEvents();
     events.resume();
     const end = once(events, 'close').catch((error: Error) => error);

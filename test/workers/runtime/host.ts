@@ -20,7 +20,7 @@ import type { ReplicaRow } from '../../../workers/replicas/rows.js';
 import { replicasOf } from '../../../workers/replicas/store.js';
 import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
 import { TABLE_PREFIX } from '../../../workers/runtime/process/firewall-rules.js';
-import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
+import { createProcessRuntime } from '../../../workers/runtime/process/process-host.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';

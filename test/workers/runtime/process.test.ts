@@ -267,6 +267,22 @@ describe('Process runtime', () => {
     expect(host.linesOf(spec).at(-1)).to.equal('ends');
   });
 
+  it('uses the port on which the application listens instead, of several the one that answers HTTP', async () => {
+    const spec = await host.app({
+      program: `
+        require('node:net').createServer((socket) => socket.on('error', () => undefined)).listen(0);
+        const server = require('node:http').createServer((_, response) => response.end('found'));
+        server.listen(0, () => console.log(server.address().port))`,
+    });
+    await runtime.release(spec, never);
+    const [row] = await host.replicas(spec);
+    const said = await eventually('the line', async () => host.linesOf(spec)[0]);
+    expect(String(row?.port)).to.equal(said);
+    expect(row?.given_port).to.not.equal(row?.port);
+    expect(await ask(row ?? { port: null })).to.equal('found');
+    await runtime.stop(spec.deploymentId);
+  });
+
   it('takes a background worker as ready after it has run for a second', async () => {
     const spec = await host.app({ kind: 'worker', program: 'setInterval(() => {}, 1000)' });
     await runtime.release(spec, never);
@@ -274,21 +290,6 @@ describe('Process runtime', () => {
     expect(row?.state).to.equal('ready');
     expect(row?.port).to.equal(null);
     await runtime.stop(spec.deploymentId);
-  });
-});
-
-describe('Process runtime, releases that do not answer', () => {
-  let host: TestHost;
-  let runtime: RuntimeDriver;
-
-  before(async () => {
-    host = await TestHost.create({ RELEASE_TIMEOUT_SECONDS: '8' });
-    runtime = await host.runtime();
-  });
-  after(() => host.destroy());
-
-  it('carries out the attempt of a run once, with its output in the log, and tells how it ended', async () => {
-    await expectRunAttempts(host, runtime);
   });
 
   it('uses the port on which the application listens instead, of several the one that answers HTTP', async () => {
@@ -305,6 +306,21 @@ describe('Process runtime, releases that do not answer', () => {
     expect(row?.given_port).to.not.equal(row?.port);
     expect(await ask(row ?? { port: null })).to.equal('found');
     await runtime.stop(spec.deploymentId);
+  });
+});
+
+describe('Process runtime, releases that do not answer', () => {
+  let host: TestHost;
+  let runtime: RuntimeDriver;
+
+  before(async () => {
+    host = await TestHost.create({ RELEASE_TIMEOUT_SECONDS: '8' });
+    runtime = await host.runtime();
+  });
+  after(() => host.destroy());
+
+  it('carries out the attempt of a run once, with its output in the log, and tells how it ended', async () => {
+    await expectRunAttempts(host, runtime);
   });
 
   it('says that the application listens on no port', async () => {

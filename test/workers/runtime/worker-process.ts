@@ -8,7 +8,7 @@ import { createToolchains } from '../../../workers/builders/toolchains/toolchain
 import { ReleaseError } from '../../../workers/failures/explained.js';
 import { insertLogBatches } from '../../../workers/logs/batch-store.js';
 import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
-import { createProcessRuntime } from '../../../workers/runtime/process/process-runtime.js';
+import { createProcessRuntime } from '../../../workers/runtime/process/process-host.js';
 import type { ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { INIT } from '../../../workers/sandbox/sandbox-scripts.js';
+import { INIT } from '../../../workers/sandbox/programs.js';
 
 /** A name ends the first line that the kernel prints of its process, and looks like the rest of that line. */
 const NAME = ') /e*/passw*\\n';
@@ -15,9 +15,9 @@ describe('The init of a sandbox', () => {
     const command = `${rename} $| = 1; $SIG{TERM} = sub { select undef, undef, undef, 0.5; exit }; print "ready\\n"; sleep 15 while 1`;
     const group = ['/bin/sh', '-c', 'trap "exit" TERM; perl -e "$1" & wait', 'sh', command];
     // The init would throw its trace away.
-    const text = INIT.replace('exec 3>&- 2>/dev/null', 'exec 3>&-');
+    const text = INIT.replace('exec 2>/dev/null', ':');
     expect(text).to.not.equal(INIT);
-    const init = spawn('/bin/sh', ['-x', '-c', text, 'init', 'setsid', '--', '--', 'setsid', ...group]);
+    const init = spawn('/bin/sh', ['-x', '-c', text, 'init', 'free', '/', 'here', ...group]);
     let trace = '';
     init.stderr.on('data', (chunk: Buffer) => {
       trace += chunk.toString();

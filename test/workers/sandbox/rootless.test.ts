@@ -11,7 +11,7 @@ const UID = 61_236;
 const AS_USER = ['--reuid', String(UID), '--regid', String(UID), '--clear-groups', '--'];
 
 describe('A sandbox that an ordinary user makes', function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
   let home: string;
   let usable = false;
 
@@ -62,5 +62,20 @@ describe('A sandbox that an ordinary user makes', function () {
     expect(detached.members).to.be.greaterThan(1);
     expect(detached.log).to.match(/^runs\n(.*\n)?ends\n$/);
     expect(detached.left).to.deep.equal([]);
+  });
+
+  it('keeps what the tests of sandboxes ask of every level', async () => {
+    const mocha = fileURLToPath(new URL('../../../../node_modules/mocha/bin/mocha.js', import.meta.url));
+    const files = ['levels', 'run', 'start'].map((name) =>
+      fileURLToPath(new URL(`./${name}.test.js`, import.meta.url)),
+    );
+    const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home };
+    const argv = [...AS_USER, process.execPath, mocha, '--no-package', '--timeout', '120000', ...files];
+    const { stdout } = await run('setpriv', argv, { cwd: '/', env, maxBuffer: 2 ** 24 }).catch((error) => {
+      throw new Error(`${error.stdout}\n${error.stderr}`);
+    });
+    expect(stdout)
+      .to.match(/level rootless/)
+      .and.not.match(/failing/);
   });
 });

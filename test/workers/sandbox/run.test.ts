@@ -1,11 +1,10 @@
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { hasMounts } from '../../../workers/sandbox/sandbox.js';
 import { ownDirectory, uidOf } from '../../../workers/sandbox/service-users.js';
 import { LEVELS, Playground, USER } from './support.js';
 
@@ -62,6 +61,12 @@ for (const level of LEVELS) {
       expect((await ground.run(spec.command, spec)).stdout).to.deep.equal(['made']);
     });
 
+    it('has Python under the name that most Procfiles use, if the host has it at all', async function () {
+      if (ground.sandbox.level === 'none' || spawnSync('/usr/bin/python3', ['--version']).status !== 0) this.skip();
+      const { stdout } = await ground.run(`python -c "print(1 + 1)"`);
+      expect(stdout).to.deep.equal(['2']);
+    });
+
     it('works in the folder below its own, which it may write to', async () => {
       const spec = await ground.spec('pwd; echo kept >file');
       await mkdir(join(spec.directory, 'sub'));
@@ -96,6 +101,21 @@ for (const level of LEVELS) {
       });
       expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 0 });
       expect(stdout).to.deep.equal(['/nowhere']);
+    });
+
+    it('passes on variables whose names a shell may use itself', async () => {
+      const env = {
+        kind: '1',
+        path: '2',
+        session: '3',
+        child: '4',
+        code: '5',
+        UID: '6',
+        name: '7',
+        RANVIER_NAMES: '8',
+      };
+      const { stdout } = await ground.run('env', { env });
+      expect(stdout).to.include.members(Object.entries(env).map(([name, value]) => `${name}=${value}`));
     });
 
     it('leaves no process of a command that ends, however it hid', async () => {
@@ -191,12 +211,12 @@ for (const level of LEVELS) {
 
     it('ends a command that uses too much memory, and names the cause', async () => {
       const { outcome } = await ground.run(`node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
-      if (level === 'none') expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 1 });
+      if (level !== 'root') expect(outcome).to.deep.equal({ reason: 'exited', exitCode: 1 });
       else expect(outcome).to.deep.equal({ reason: 'out-of-memory' });
     });
 
     it('names the cause also if only a child was killed and the command then failed', async function () {
-      if (level === 'none') this.skip();
+      if (level !== 'root') this.skip();
       const { outcome } = await ground.run(
         `node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))' || { echo "the build failed"; exit 1; }`,
       );
@@ -216,7 +236,7 @@ for (const level of LEVELS) {
       worker.kill('SIGKILL');
       await once(worker, 'exit');
       // Without a namespace, what left its process group is ended by the next sweep.
-      if (level !== 'namespaces') await ground.sandbox.sweep(async () => () => true);
+      if (level !== 'root') await ground.sandbox.sweep(async () => () => true);
       while ((await ground.left()).length > 0) await sleep(20);
     });
 
@@ -229,7 +249,7 @@ for (const level of LEVELS) {
 
     it('runs as an unprivileged user that can gain nothing', async () => {
       const { stdout } = await ground.run('id -u; id -G; grep -E "^(NoNewPrivs|CapBnd|CapEff)" /proc/self/status');
-      const uid = String(uidOf(USER));
+      const uid = String(level === 'root' ? uidOf(USER) : process.getuid?.());
       expect(stdout).to.deep.equal([
         uid,
         uid,
@@ -247,16 +267,14 @@ for (const level of LEVELS) {
       expect(stdout).to.deep.equal(['0 1 2', '-1 38']);
     });
 
-    it('has few pseudo-terminals of its own, and does not see the links of others', async function () {
-      if (!hasMounts(level)) this.skip();
+    it('has few pseudo-terminals of its own, and does not see the links of others', async () => {
       const open = `perl -e 'my @held; while (@held < 200 && open my $f, "+<", "/dev/ptmx") { push @held, $f } print scalar(@held), "\\n"'`;
       const { stdout } = await ground.run(`${open}; ls /sys/class/net /sys/devices/virtual/net | grep -c rv`);
       expect(Number(stdout[0])).to.be.within(1, 64);
       expect(stdout[1]).to.equal('0');
     });
 
-    it('has devices of its own, and reads no figures of neighbours', async function () {
-      if (!hasMounts(level)) this.skip();
+    it('has devices of its own, and reads no figures of neighbours', async () => {
       const lines = [
         'echo $(ls /dev)',
         // Its own control groups tell a program how much memory it has; those around them are not there.
@@ -287,8 +305,7 @@ for (const level of LEVELS) {
       expect(stdout).to.deep.equal([]);
     });
 
-    it('the end of a sandbox does not wait until the disk has written what others wrote', async function () {
-      if (level !== 'namespaces') this.skip();
+    it('the end of a sandbox does not wait until the disk has written what others wrote', async () => {
       const image = join(ground.dataDir, 'image-volatile');
       await mkdir(image);
       await chmod(image, 0o755);
@@ -323,11 +340,11 @@ for (const level of LEVELS) {
   });
 }
 
-describe('Sandbox namespaces', () => {
+describe('Containers', () => {
   let ground: Playground;
   before(async function () {
-    if (!LEVELS.includes('namespaces')) this.skip();
-    ground = await Playground.create('namespaces');
+    if (LEVELS[0] === 'none') this.skip();
+    ground = await Playground.create(LEVELS[0]);
   });
   after(() => ground?.destroy());
 

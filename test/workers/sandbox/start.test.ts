@@ -39,7 +39,8 @@ for (const level of LEVELS) {
       expect(await readFile(killed.files.exit, 'utf8')).to.equal('signal SIGKILL\n');
       const hog = await start(`exec node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(1e7, 1))'`);
       await ended(hog.running);
-      expect(await readFile(hog.files.exit, 'utf8')).to.equal(level === 'none' ? '1\n' : 'out-of-memory\n');
+      // Without control groups Node.js gets no more memory and ends itself.
+      expect(await readFile(hog.files.exit, 'utf8')).to.equal(level === 'root' ? 'out-of-memory\n' : '1\n');
     });
 
     it('empties an output file that no worker reads', async function () {
@@ -122,7 +123,7 @@ for (const level of LEVELS) {
     });
 
     it('sweep ends the others if one cannot be ended', async function () {
-      if (level === 'none') this.skip();
+      if (level !== 'root') this.skip();
       const [first, second] = [await start('sleep 300'), await start('sleep 300')];
       // A group below its own cannot be removed with it.
       const groups = await ground.cgroupsOf(first.spec.id);

@@ -1,9 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, rmdir } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, realpath, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 import { createLogger } from '../../../shared/core/log.js';
+import { removeTree } from '../../../workers/core/folders.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import { markedProcesses } from '../../../workers/sandbox/proc.js';
 import type { RunOptions, RunOutcome, Sandbox, SandboxLevel, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
@@ -12,8 +14,18 @@ import { isRoot, ownDirectory } from '../../../workers/sandbox/service-users.js'
 export const USER = 4_242;
 
 /** The isolation levels that this host supports. */
-export const LEVELS: SandboxLevel[] =
-  process.platform === 'linux' && isRoot() ? ['namespaces', 'user', 'none'] : ['none'];
+export const LEVELS: SandboxLevel[] = runsContainers() ? [isRoot() ? 'root' : 'rootless', 'none'] : ['none'];
+
+function runsContainers(): boolean {
+  const mapped = isRoot() ? [] : ['--user', '--map-root-user'];
+  return [
+    ['unshare', ...mapped, '--mount', 'true'],
+    ['runc', '--version'],
+    ['conmon', '--version'],
+  ].every(
+    ([file = '', ...args]) => spawnSync(file, args, { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' } }).status === 0,
+  );
+}
 
 /** A sandbox at one level with a DATA_DIR of its own, and what it ran. */
 export class Playground {
@@ -77,7 +89,8 @@ export class Playground {
   async destroy(): Promise<void> {
     await this.sandbox.sweep(async () => () => false);
     await removeCgroupFolders(this.dataDir);
-    await rm(this.dataDir, { recursive: true, force: true });
+    // The working folder of an overlay lets nobody but root look into it.
+    await removeTree(this.dataDir);
   }
 }
 

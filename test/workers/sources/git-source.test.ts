@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { SourceError } from '../../../workers/failures/explained.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import type { AddressPolicy } from '../../../workers/sources/remote.js';
 import type { RepositorySource } from '../../../workers/sources/repository-source.js';
 import { eventually } from '../../support/processes.js';
@@ -62,7 +62,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     buildEnvironment?: Record<string, string>;
   }): RepositorySource {
     const { allowLocalRepositories = true, buildEnvironment = {}, policy } = options;
-    return createGitSource({
+    return new GitSource({
       config: { dataDir, allowLocalRepositories, buildEnvironment },
       log,
       ...(policy ? { policy } : {}),

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import type { ChildLimits } from '../../../shared/core/limited-child.js';
 import { createLogger } from '../../../shared/core/log.js';
 import { SourceError } from '../../../workers/failures/explained.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import type { AddressPolicy } from '../../../workers/sources/remote.js';
 import { deltaBomb, idOf, packed, packOf, pktLine, TYPE } from '../../support/packs.js';
 import { createRepository, type TestRepository } from '../../support/repositories.js';
@@ -76,7 +76,7 @@ describe('A hostile repository', function () {
   async function source(options: { limits?: Partial<ChildLimits>; policy?: AddressPolicy } = {}) {
     const dataDir = await mkdtemp(join(root, 'data-'));
     const config = { dataDir, allowLocalRepositories: true, buildEnvironment: {} };
-    return createGitSource({ config, log: createLogger('test', 'silent'), ...options });
+    return new GitSource({ config, log: createLogger('test', 'silent'), ...options });
   }
 
   it('whose pack stands for very much takes no memory of the host, and is fetched once', async () => {

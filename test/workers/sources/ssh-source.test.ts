@@ -9,7 +9,7 @@ import { Sensitive } from '../../../shared/core/sensitive.js';
 import { Keyring } from '../../../shared/secrets/keyring.js';
 import { addressForWorkspace } from '../../../shared/ssh/model.js';
 import { ensureDeployKey, forgetSshHost, listSshHosts } from '../../../shared/ssh/store.js';
-import { createGitSource } from '../../../workers/sources/git-source.js';
+import { GitSource } from '../../../workers/sources/git-source.js';
 import type { RepositorySource } from '../../../workers/sources/repository-source.js';
 import { createSshAccess } from '../../../workers/sources/ssh-access.js';
 import { makeWorkspace } from '../../support/factories.js';
@@ -44,7 +44,7 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
     const config = { dataDir: join(root, 'data'), allowLocalRepositories: true, buildEnvironment: {} };
     await mkdir(config.dataDir);
     const log = createLogger('test', 'silent');
-    source = createGitSource({
+    source = new GitSource({
       config,
       log,
       ssh: createSshAccess({ db: database.db, keyring, dataDir: config.dataDir }),
@@ -137,7 +137,7 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
     const ssh = createSshAccess({ db: database.db, keyring, dataDir: config.dataDir });
     // Only this policy knows the name.
     const policy = { allowLocal: false, resolve: async () => ['127.0.0.1'], isPrivate: () => false };
-    const source = createGitSource({ config, log: createLogger('test', 'silent'), ssh, policy });
+    const source = new GitSource({ config, log: createLogger('test', 'silent'), ssh, policy });
     const url = `ssh://${userInfo().username}@known.test:${port}${repository.folder}`;
     const at = { url: addressForWorkspace(url, workspaceId), ref: 'main', signal: never };
     expect((await source.resolve(at)).message).to.equal('Say it');
@@ -151,7 +151,7 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
       resolve: async () => ['127.0.0.1'],
       isPrivate: (text: string) => text === '127.0.0.1',
     };
-    const strict = createGitSource({ config, log: createLogger('test', 'silent'), ssh, policy });
+    const strict = new GitSource({ config, log: createLogger('test', 'silent'), ssh, policy });
     const named = addressForWorkspace(`git@git.example.com:x/y.git`, workspaceId);
     expect(await failure(strict.resolve({ url: named, ref: 'main', signal: never }))).to.match(
       /private address 127\.0\.0\.1/,

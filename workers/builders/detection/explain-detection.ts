@@ -19,7 +19,8 @@ export function explain(plan: BuildPlan): string[] {
         : `, published from ${publish.folders[0]}`;
     return [`Detected: ${name}a static site${where}${built}${from} (${settings})`, ...explanation];
   }
-  const what = `${name}${runtime === 'auto' ? 'as it is' : runtime}${where}`;
+  const language = runtime !== 'auto' ? runtime : framework === null ? 'no framework' : 'as configured';
+  const what = `${name}${language}${where}`;
   const settings = build.length === 0 ? 'startCommand changes this' : 'buildCommand and startCommand change this';
   return [`Detected: ${what}${built}, started with "${startCommand}" (${settings})`, ...explanation];
 }

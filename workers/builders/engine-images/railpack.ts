@@ -3,10 +3,10 @@ import { access, mkdir, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { type Config, ConfigError } from '../../../shared/core/config.js';
 import type { Logger } from '../../../shared/core/log.js';
+import { quote } from '../../core/quote.js';
 import { BuildError } from '../../failures/explained.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
 import { ownDirectory } from '../../sandbox/service-users.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { withoutPaths } from '../dockerfile/open-dockerfile.js';
@@ -62,9 +62,9 @@ export async function findRailpack(
       'BUILDKIT_HOST is set, and no program "railpack" is on the PATH: install Railpack, or unset it',
     ]);
   }
-  if (level !== 'namespaces') {
+  if (level !== 'root') {
     throw new ConfigError([
-      `BUILDKIT_HOST is set, and Railpack needs the sandbox "namespaces", which is "${level}" here: run the worker as root on ` +
+      `BUILDKIT_HOST is set, and Railpack needs OCI containers as root (level "root"), and this worker has the level "${level}": run it as root on ` +
         'Linux, or unset it',
     ]);
   }

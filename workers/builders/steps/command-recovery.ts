@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
 /** A second attempt after a command failed in a way that the project's own files cause. */

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 import type { PackageManifest } from '../files/package-manifest.js';
 
 /** Dependency → the folder in which it keeps results for the next build. `*` is kept for every project. */

@@ -1,4 +1,4 @@
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 
 /** What npm reads of package.json to run a script. */
 export interface NpmPackage {

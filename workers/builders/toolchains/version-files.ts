@@ -1,5 +1,3 @@
-import type { ProjectFiles } from '../files/project-files.js';
-
 /** A text that names a version, and the file or field that says so, for messages: `.python-version`. */
 export interface NamedVersion {
   text: string;
@@ -10,24 +8,29 @@ export interface NamedVersion {
   lowest?: boolean;
 }
 
+/** The files of a project by their names; undefined for one that is not there. */
+interface Texts {
+  text(name: string): string | undefined;
+}
+
 /** Files that name versions of several tools. */
 export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
 
 /** The first line of a file that is nothing but a version, such as `.nvmrc`, without its comment; null if there is none. */
-export function versionFile(files: ProjectFiles, source: string): NamedVersion | null {
+export function versionFile(files: Texts, source: string): NamedVersion | null {
   const lines = (files.text(source) ?? '').replace(/^\ufeff/, '').split('\n');
   const text = lines.map((line) => line.replace(/#.*$/, '').trim()).find((line) => line !== '');
   return text === undefined ? null : { text, source };
 }
 
 /** What the first group of a pattern finds in a file's text; null if it finds nothing. */
-export function versionIn(files: ProjectFiles, file: string, pattern: RegExp, source = file): NamedVersion | null {
+export function versionIn(files: Texts, file: string, pattern: RegExp, source = file): NamedVersion | null {
   const text = pattern.exec(files.text(file) ?? '')?.[1]?.trim();
   return text === undefined || text === '' ? null : { text, source };
 }
 
 /** What `.tool-versions`, or else `mise.toml`, says about a tool that has one of these names; null if it names no version. */
-export function generalVersion(files: ProjectFiles, names: readonly string[]): NamedVersion | null {
+export function generalVersion(files: Texts, names: readonly string[]): NamedVersion | null {
   const name = `(?:${names.join('|')})`;
   const line = new RegExp(`^[ \\t]*${name}[ \\t]+(?!(?:ref|path):|system\\s*$|#)(\\S+)`, 'm');
   const entry = new RegExp(

@@ -37,11 +37,13 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   }
   if (spec.kind === 'cron') {
     const { schedule, timezone } = (await getService(deps.db, spec.serviceId))?.configuration ?? spec.configuration;
-    await run.say(`Nothing runs between the runs; the schedule is "${schedule}" (${timezone})`);
+    await run.say(`The release is ready; the next run starts on its schedule "${schedule}" (${timezone})`);
   } else if (spec.image.manifest.type === 'process') {
     const { shownCommand, startCommand } = spec.image.manifest;
     const command = shownCommand || startCommand || "the image's own command";
-    await run.say(`Starts ${spec.configuration.replicas} replica(s) of: ${command}`);
+    await run.say(
+      `Starts ${spec.configuration.replicas === 1 ? 'a replica' : `${spec.configuration.replicas} replicas`} with: ${command}`,
+    );
     await deps.runtime.release(spec, run.signal);
     await sayPort(run, spec);
   }
@@ -99,7 +101,7 @@ async function startOldServer(
 
 /** Says which port was found, if the application listens on another one than PORT. */
 async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
-  for (const { port, givenPort } of await run.deps.runtime.inspect(deploymentId)) {
+  for (const { port, given_port: givenPort } of await run.deps.runtime.inspect(deploymentId)) {
     if (!port || !givenPort || port === givenPort) continue;
     await run.say(`The application listens on port ${port}, not on PORT (${givenPort}); requests go to port ${port}`);
     return;

@@ -1,13 +1,13 @@
 import type { ListeningSocket } from '../../network/listening-sockets.js';
 
-/** What an application does about its port. */
+/** Where an application listens, and where it was expected to. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
   /** The PORT that it was given. */
   wanted: number;
   /** The service's own setting. */
   configured: number;
-  /** The ports that its image says it listens on. */
+  /** The ports that its image exposes. */
   exposed?: readonly number[];
   /** How long it has listened on other ports only, in milliseconds. */
   elsewhereMs: number;
@@ -20,9 +20,9 @@ export type PortChoice =
   /** It listens nowhere, or it may yet listen on PORT. */
   | { type: 'wait' };
 
-/** Some applications open a port for debugging or metrics before their own, in milliseconds. */
+/** The wait for another port, in milliseconds: some applications open one for debugging or metrics before their own. */
 const SETTLE_MS = 2_000;
-/** Ports that are tried at most. */
+/** At most this many ports are asked. */
 const MAX_PORTS = 16;
 
 /**
@@ -47,13 +47,13 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
   return [...new Set(sockets.map(({ port }) => port))].sort((a, b) => a - b);
 }
 
-/** How connections from outside of a namespace get to a port. */
+/** How connections from outside reach a port of a namespace. */
 export type PortWay =
   /** The application listens on an address that can be reached. */
   | { type: 'direct' }
   /** It listens on an IPv4 address of loopback: addresses are translated. */
   | { type: 'translate'; address: string }
-  /** It listens on IPv6 loopback only, or on another address: connections are passed on. */
+  /** It listens on IPv6 loopback only, or on another address: a relay passes connections on. */
   | { type: 'relay' };
 
 /** Decides how a port is reached at `address`, the namespace's own. */

@@ -18,46 +18,32 @@ export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sa
 };
 
 /**
- * Claims a replica for this host together with its port, which is null if it listens on none. Resolves to `lost` if the replica
- * is not to be started any more. Throws `ReleaseError` if there is no port for it.
+ * Claims a replica for this host and returns its port, which is null if it listens on none. Resolves to `lost` if the replica
+ * need not be started any more. Throws `ReleaseError` if no port is free.
  */
 export async function claimWithPort(
   deps: PortDeps,
   row: ReplicaRow,
   spec: ReleaseSpec,
 ): Promise<number | null | 'lost'> {
-  const { db, config, sandbox } = deps;
-  if (isDataKind(spec.kind)) return claimServerPort(deps, row, spec);
-  const listens = listensOnPort(spec.kind) && row.run_id === null;
-  if (sandbox.network) {
-    // The port is recorded with the address, which the sandbox gets when it is made.
-    if ((await claimReplica(db, row, null)) === 'lost') return 'lost';
-    return listens ? spec.configuration.port : null;
-  }
   for (let tries = 0; tries < PORT_TRIES; tries++) {
-    const port = listens ? await freePort(config.runtimePorts, await takenPorts(deps)) : null;
-    const claim = await claimReplica(db, row, port);
-    if (claim === 'claimed') {
-      if (port !== null) await deps.firewall.apply();
-      return port;
-    }
+    const port = await portFor(deps, row, spec);
+    // In a network of its own, the port is recorded together with the address, when the sandbox has been made.
+    const hostPort = deps.sandbox.network ? null : port;
+    const claim = await claimReplica(deps.db, row, hostPort);
     if (claim === 'lost') return 'lost';
+    if (claim === 'taken') continue;
+    if (hostPort !== null) await deps.firewall.apply();
+    return port;
   }
   throw new ReleaseError('every port that was tried went to another replica');
 }
 
-/** The server of a data service has the port that applications know. */
-async function claimServerPort(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | 'lost'> {
-  const { db, sandbox } = deps;
-  for (let tries = 0; tries < PORT_TRIES; tries++) {
-    const port = await dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
-    const claim = await claimReplica(db, row, sandbox.network ? null : port);
-    if (claim === 'lost') return 'lost';
-    if (claim === 'taken') continue;
-    if (!sandbox.network) await deps.firewall.apply();
-    return port;
-  }
-  throw new ReleaseError('every port that was tried went to another replica');
+/** The port of a new attempt; null for that of a run. The server of a data service keeps the one that applications know. */
+async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
+  if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
+  if (!listensOnPort(spec.kind) || row.run_id !== null) return null;
+  return deps.sandbox.network ? spec.configuration.port : freePort(deps.config.runtimePorts, await takenPorts(deps));
 }
 
 /** What prepares the servers of data services. Throws `ReleaseError` if this worker runs none. */

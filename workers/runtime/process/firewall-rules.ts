@@ -1,11 +1,11 @@
 /** Everything that the rules depend on. */
 export interface FirewallState {
   table: string;
-  /** Stands in the table's comment, so that another platform can remove the table when the folder is gone. */
+  /** Written into the table's comment: another installation removes the table when this folder is gone. */
   dataDir: string;
   /**
-   * The ports of replicas, each with the user that may listen on it. Null means no user: the port was given back, but an edge
-   * may still send visitors there. To an open port every hosted process may connect: a database asks for a password.
+   * The ports of replicas, each with the user that may listen on it. Null means no user: the port was released, but an edge
+   * may still send visitors there. Every hosted process may connect to an `open` port: a database asks for a password.
    */
   ports: readonly { port: number; uid: number | null; open?: boolean }[];
   /** The users of the edge: they may connect to every hosted port. */

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { readFile, realpath } from 'node:fs/promises';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { exists } from '../../../shared/core/exists.js';
-import { nft } from '../../network/run-tool.js';
+import { tokenOf } from '../../network/network-settings.js';
+import { foreignTables } from '../../network/other-installations.js';
+import { nft, removeTable } from '../../network/run-tool.js';
 import { hostPortsOf, restingPorts } from '../../replicas/port-store.js';
-import { hasUsers } from '../../sandbox/sandbox.js';
-import { isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
+import { hasUsers, isRoot, uidOf, userRange } from '../../sandbox/service-users.js';
 import { type FirewallState, rulesOf, TABLE_PREFIX } from './firewall-rules.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
@@ -21,8 +21,8 @@ export class Firewall {
   #table = '';
   #users: readonly number[] = [];
   #usable: boolean | null = null;
+  /** The rules that are set: '' for none, null if that is not known. */
   #applied: string | null = null;
-  #retired = false;
   #work: Promise<void> = Promise.resolve();
 
   constructor(deps: Deps) {
@@ -46,7 +46,7 @@ export class Firewall {
   /** Removes the rules if no replica of this host has a port. Never rejects. */
   async close(): Promise<void> {
     await this.#work;
-    if (this.#applied === null) return;
+    if (!this.#applied) return;
     try {
       const left = await hostPortsOf(this.#deps.db, this.#deps.hostId);
       if (left.length === 0) await nft(`delete table inet ${this.#table}\n`);
@@ -57,14 +57,11 @@ export class Firewall {
 
   async #apply(always: boolean): Promise<void> {
     const { db, hostId, config, sandbox } = this.#deps;
-    const taken = (await hostPortsOf(db, hostId)).map(({ port, user_number, open }) => ({
-      port,
-      uid: uidOf(user_number),
-      open,
-    }));
+    const rows = await hostPortsOf(db, hostId);
+    const taken = rows.map(({ port, user_number, open }) => ({ port, uid: uidOf(user_number), open }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
-    // Replicas with networks of their own have no ports of the host. Older ones may still run.
+    // Replicas with networks of their own use no ports of the host, but older replicas may still run without one.
     if (sandbox.network && ports.length === 0) return this.#retire();
     this.#usable ??= await this.#prepare();
     if (!this.#usable) return;
@@ -81,16 +78,18 @@ export class Firewall {
     this.#applied = rules;
   }
 
-  /** Removes the rules, once, because nothing needs them. */
+  /** Removes the rules, which nothing needs any more. Later calls do nothing. */
   async #retire(): Promise<void> {
-    if (this.#retired && this.#applied === null) return;
-    const table = `${TABLE_PREFIX}${await tokenOf(this.#deps.config.dataDir)}`;
-    await nft(`delete table inet ${table}\n`).catch(() => undefined);
-    this.#retired = true;
-    this.#applied = null;
+    if (this.#applied === '') return;
+    await removeTable(await this.#tableName());
+    this.#applied = '';
   }
 
-  /** Returns false if this host can have no rules. */
+  async #tableName(): Promise<string> {
+    return `${TABLE_PREFIX}${tokenOf(await realpath(this.#deps.config.dataDir))}`;
+  }
+
+  /** Prepares the table's name and the edge's users. Returns false if this host can have no rules. */
   async #prepare(): Promise<boolean> {
     const { config, log, sandbox } = this.#deps;
     const cause = await this.#hindrance();
@@ -101,9 +100,9 @@ export class Firewall {
       );
       return false;
     }
-    this.#table = `${TABLE_PREFIX}${await tokenOf(config.dataDir)}`;
+    this.#table = await this.#tableName();
     this.#users = await usersOf(config.edgeUsers);
-    await removeAbandoned(this.#table);
+    await removeAbandonedTables(this.#table.slice(TABLE_PREFIX.length));
     log.info({ table: `inet ${this.#table}`, users: this.#users }, 'hosted ports take connections of these users only');
     return true;
   }
@@ -122,14 +121,6 @@ export class Firewall {
   }
 }
 
-/** Marks what belongs to the installation of this data folder. */
-async function tokenOf(dataDir: string): Promise<string> {
-  return createHash('sha256')
-    .update(await realpath(dataDir))
-    .digest('hex')
-    .slice(0, 16);
-}
-
 /** The numbers of those users that exist, and of root and the platform's own user. */
 export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
@@ -137,14 +128,9 @@ export async function usersOf(names: readonly string[]): Promise<number[]> {
   return [...new Set([0, process.getuid?.() ?? 0, ...named.map(([, , uid]) => Number(uid))])].sort((a, b) => a - b);
 }
 
-/** Removes the tables of platforms whose data folder is gone. */
-async function removeAbandoned(own: string): Promise<void> {
-  const tables = await nft('list tables\n');
-  for (const [, name = ''] of tables.matchAll(new RegExp(`^table inet (${TABLE_PREFIX}[0-9a-f]{16})$`, 'gm'))) {
-    if (name === own) continue;
-    const text = await nft(`list table inet ${name}\n`).catch(() => '');
-    const folder = /^\s*comment "(\/[^"]*)"$/m.exec(text)?.[1];
-    if (folder === undefined || (await exists(folder))) continue;
-    await nft(`delete table inet ${name}\n`).catch(() => undefined);
+/** Removes the tables of installations whose data folder is gone. */
+async function removeAbandonedTables(token: string): Promise<void> {
+  for (const { token: other, comment: dataDir } of await foreignTables(TABLE_PREFIX, token)) {
+    if (dataDir.startsWith('/') && !(await exists(dataDir))) await removeTable(`${TABLE_PREFIX}${other}`);
   }
 }

@@ -1,7 +1,7 @@
 import { errorMessage } from '../../../shared/core/errors.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import type { ImageProbe } from '../health-watch.js';
+import type { ImageProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { sandboxIdOf } from './replica-sandbox.js';
 
@@ -26,11 +26,9 @@ export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: Re
   return `the image's HEALTHCHECK ${how}${said && `: ${said}`}`;
 }
 
-/** Runs the HEALTHCHECK of an image in one replica, in the background: a check may take as long as its image allows. */
+/** Runs the HEALTHCHECK of an image in one attempt of a replica, in the background: a check may take as long as its image allows. */
 export class ImageCheck implements ImageProbe {
   readonly #sandbox: Inside;
-  /** Counts attempts to run the replica, so that a check of an earlier one is ignored. */
-  #attempt = 0;
   #isRunning = false;
   #nextAt = 0;
   #hasPassed = false;
@@ -39,15 +37,6 @@ export class ImageCheck implements ImageProbe {
 
   constructor(sandbox: Inside) {
     this.#sandbox = sandbox;
-  }
-
-  begin(): void {
-    this.#attempt += 1;
-    this.#isRunning = false;
-    this.#nextAt = 0;
-    this.#hasPassed = false;
-    this.#failures = 0;
-    this.#answer = '';
   }
 
   /** Starts a check if one is due. */
@@ -60,10 +49,8 @@ export class ImageCheck implements ImageProbe {
   }
 
   async #run(row: ReplicaRow, spec: ReleaseSpec, intervalMs: number): Promise<void> {
-    const attempt = this.#attempt;
     this.#isRunning = true;
     const answer = await checkImage(this.#sandbox, row, spec);
-    if (attempt !== this.#attempt) return;
     this.#isRunning = false;
     this.#answer = answer;
     this.#failures = answer === '' ? 0 : this.#failures + 1;

@@ -1,73 +1,74 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { type Db, isRefusal } from '../../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../../shared/core/database/client.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { resultOf } from '../../../shared/core/run-limited.js';
-import type { LogLine } from '../../../shared/logs/model.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
-import { leftOut } from '../../logs/log-sink.js';
 import type { Masker } from '../../masking/mask.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { advanceLog } from '../../replicas/store.js';
 import { cutAt, type LineCutter, LineSplitter, MAX_LINE_LENGTH } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
+import { OutputStore } from '../output-store.js';
 import type { RuntimeLogs } from '../replica-runtime-deps.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** One call of `follow` reads at most this many chunks, because other replicas wait. */
+/** One call of `follow` reads at most this many chunks, so that other replicas get their turn. */
 const CHUNKS_AT_ONCE = 32;
 /** The most bytes that one UTF-16 unit has in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
 /** If an application is this far ahead of the log, the middle of its output is left out, with a line that says so. */
 const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
-/** The disk space of output that is in the log is freed in steps of this size. */
+/** The disk space of copied output is freed in steps of this size. */
 const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
-/** Copies one replica's output file to the log, from the mark in the database on. */
+/** Copies one replica's output file to the log, from the mark in its row on. */
 export class LogTail {
-  readonly #db: Db;
-  readonly #logs: RuntimeLogs;
   readonly #file: string;
   readonly #masker: Masker;
   readonly #allowance: LogAllowance;
-  #offset: number;
+  readonly #store: OutputStore<number>;
   #reclaimed = 0;
 
-  constructor(db: Db, logs: RuntimeLogs, file: string, masker: Masker, offset: number, host?: HostAllowance) {
-    this.#db = db;
-    this.#logs = logs;
+  constructor(
+    deps: { db: Db; logs: RuntimeLogs },
+    row: ReplicaRow,
+    { file, masker, share }: { file: string; masker: Masker; share?: HostAllowance },
+  ) {
     this.#file = file;
     this.#masker = masker;
-    this.#offset = offset;
-    this.#allowance = new LogAllowance(host);
+    this.#allowance = new LogAllowance(share);
+    const move = (trx: Transaction, from: number, to: number) => advanceLog(trx, row.id, from, to);
+    this.#store = new OutputStore(deps, row, { masker, mark: row.log_offset, move });
   }
 
   /**
    * Copies new output to the log. `final` means that the process has ended: everything is copied, also a last line without
    * an end. Returns false if another process has moved the mark; this tail must then not be used any more.
    */
-  async follow(row: ReplicaRow, final: boolean): Promise<boolean> {
+  async follow(final: boolean): Promise<boolean> {
     const file = await unlessAbsent(open(this.#file, 'r'));
     if (file === null) return true;
     try {
       for (let chunks = 0; final || (chunks < CHUNKS_AT_ONCE && this.#allowance.open); chunks++) {
         const { size } = await file.stat();
-        if (size < this.#offset && !(await this.#startOver(row))) return false;
+        if (size < this.#offset && !(await this.#startOver())) return false;
         if (size <= this.#offset) break;
         const chunk = await read(file, this.#offset, CHUNK_BYTES + MAX_CHARACTER_BYTES * this.#masker.lookahead);
         if (isTooFarAhead(chunk, size - this.#offset)) {
-          if (!(await this.#skip(row, await keptFrom(file, this.#offset, size)))) return false;
+          if (!(await this.#skip(await keptFrom(file, this.#offset, size)))) return false;
           continue;
         }
         const atEnd = this.#offset + chunk.length >= size;
         const whole = final && atEnd ? chunk.length : completeBytes(chunk, this.#masker);
-        const taken = endOfLines(chunk.subarray(0, whole), final ? BATCH_LINES : this.#lines());
+        const lines = final ? BATCH_LINES : Math.min(BATCH_LINES, this.#allowance.lines());
+        const taken = endOfLines(chunk.subarray(0, whole), lines);
         if (taken === 0) break;
-        const lines = linesOf(chunk.subarray(0, taken), this.#masker);
-        if (!(await this.#store(row, lines, this.#offset + taken))) return false;
-        this.#allowance.take(taken, lines.length);
+        const texts = linesOf(chunk.subarray(0, taken), this.#masker);
+        if (!(await this.#store.append(texts, this.#offset + taken))) return false;
+        this.#allowance.take(taken, texts.length);
       }
     } finally {
       await file.close();
@@ -76,45 +77,23 @@ export class LogTail {
     return true;
   }
 
-  #lines(): number {
-    return Math.min(BATCH_LINES, this.#allowance.lines());
+  get #offset(): number {
+    return this.#store.mark;
   }
 
-  async #skip(row: ReplicaRow, target: number): Promise<boolean> {
+  #skip(target: number): Promise<boolean> {
     const message = `${target - this.#offset} bytes of output are left out here: the application prints faster than the log can store`;
-    return this.#store(row, [message], target, 'warn');
+    return this.#store.append([message], target, 'warn');
   }
 
   /** The file is shorter than the mark: the application truncated it, or the platform did because of its size. */
-  async #startOver(row: ReplicaRow): Promise<boolean> {
-    const message = 'the file of the output was cut off: what was not read before is left out here';
+  #startOver(): Promise<boolean> {
     this.#reclaimed = 0;
-    return this.#store(row, [message], 0, 'warn');
-  }
-
-  async #store(row: ReplicaRow, texts: string[], target: number, level: LogLine['level'] = 'info'): Promise<boolean> {
-    const timestamp = new Date().toISOString();
-    const lines = texts.map((text) => ({ level, message: this.#masker.mask(text), timestamp }));
-    const { service_id: serviceId, deployment_id: deploymentId, run_id: runId } = row;
-    const batch = { serviceId, deploymentId, runId, source: 'runtime' as const, lines };
-    const stored = await this.#move(row, batch, target).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
-      return this.#move(row, leftOut(batch, error), target);
-    });
-    if (stored) this.#offset = target;
-    return stored;
-  }
-
-  async #move(row: ReplicaRow, batch: Parameters<RuntimeLogs['append']>[0], target: number): Promise<boolean> {
-    return this.#db.transaction(async (trx) => {
-      if (!(await advanceLog(trx, row.id, this.#offset, target))) return false;
-      if (batch.lines.length > 0) await this.#logs.append(batch, trx);
-      return true;
-    });
+    return this.#store.append(['the output file was truncated: what was not read before is left out here'], 0, 'warn');
   }
 
   /**
-   * Frees the disk space of what was read by a hole at the beginning of the file. Truncating the file would lose what the
+   * Frees the disk space of copied output by a hole at the beginning of the file. Truncating the file would lose what the
    * application writes at that moment.
    */
   async #reclaim(): Promise<void> {
@@ -164,7 +143,7 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/** The length of the whole lines of a chunk, in bytes. Of a line that is too long, the part that can be cut off already. */
+/** The length of the whole lines of a chunk, in bytes. A line that is too long counts up to where it can be cut. */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;

@@ -1,48 +1,39 @@
-import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ListeningSocket, socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { PortTarget } from '../../network/network-rules.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
-import { checkHealth } from '../health-check.js';
+import { checkHealth, statusOf } from '../health-check.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
-/** Looking at the sockets of one sandbox among all of the host is not free, in milliseconds. */
+/** Polling interval of a sandbox's sockets in the host's network, in milliseconds: they are searched among all of the host. */
 const POLL_INTERVAL_MS = 500;
 /**
- * Pause between looks at the sockets of one network, in milliseconds. For each look the kernel walks through its table of all
+ * Polling interval of the sockets of a network of its own, in milliseconds. For each poll the kernel walks through its table of all
  * connections of the host, which takes 10 ms of processor.
  */
 const INSIDE_POLL_INTERVAL_MS = 100;
-/** Connections are passed on from now on: the process that does it needs a moment, in milliseconds. */
+/** Timeout for the start of a relay, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/** Finds the port on which an application listens, and makes it reachable if the application has a network of its own. */
+/** Finds the port on which one attempt of an application listens, and makes it reachable if it has a network of its own. */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
   #lookedAt = 0;
-  /** What was made reachable, so that it is done once. */
+  /** The ports that were made reachable, as JSON; '' before. */
   #opened = '';
-  /** What the last look found. */
+  /** The port that the last poll found. */
   #found: number | null = null;
 
   constructor(sandbox: Sandbox) {
     this.#sandbox = sandbox;
   }
 
-  /** Forgets what was found, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#elsewhereSince = null;
-    this.#lookedAt = 0;
-    this.#opened = '';
-    this.#found = null;
-  }
-
-  /** The port that takes the application's requests; null as long as it is not known. Never rejects for what a tenant does. */
+  /** The port that takes the application's requests; null as long as it is not known. */
   async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
@@ -93,9 +84,9 @@ export class PortFinder {
     return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
   }
 
-  /** True if a port of the application's own network accepts connections although nothing was done to make it reachable. */
+  /** True if a port of the application's own network accepts connections before anything was done to make it reachable. */
   async #isReachable(address: string, port: number): Promise<boolean> {
-    // What leads into a rootless network accepts every connection.
+    // The forwarded port of a rootless network accepts every connection, whether something listens behind it or not.
     if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
     return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
@@ -107,7 +98,7 @@ export class PortFinder {
     return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
   }
 
-  /** The port that answers, of an application whose network this host reaches through one port at a time. */
+  /** The first port that answers HTTP, or else the first. The host reaches a rootless network through one port at a time. */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
     if (network?.level !== 'rootless') return this.#answering(row.address, ports);
@@ -153,7 +144,7 @@ export class PortFinder {
   }
 }
 
-/** Resolves when these ports are listened on at the address, or after a while. */
+/** Waits until something listens on these ports of the address, for at most `RELAY_START_MS`. */
 async function listening(pid: number | null, address: string, ports: readonly number[]): Promise<void> {
   const deadline = Date.now() + RELAY_START_MS;
   while (pid !== null && Date.now() < deadline) {
@@ -163,20 +154,8 @@ async function listening(pid: number | null, address: string, ports: readonly nu
   }
 }
 
-/** True if a server answers any HTTP response. Never rejects. */
-function answersHttp(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const headers = { 'user-agent': 'ranvier-health', connection: 'close' };
-    const asked = request({ host, port, path: '/', headers, agent: false }, (response) => {
-      response.destroy();
-      resolve(true);
-    });
-    const timer = setTimeout(() => {
-      resolve(false);
-      asked.destroy();
-    }, ANSWER_MS);
-    asked.once('close', () => clearTimeout(timer));
-    asked.on('error', () => resolve(false));
-    asked.end();
-  });
+/** True if a server answers with any HTTP response. Never rejects. */
+async function answersHttp(address: string, port: number): Promise<boolean> {
+  const status = await statusOf({ address, port, path: '/', host: `${address}:${port}` }, ANSWER_MS);
+  return typeof status === 'number';
 }

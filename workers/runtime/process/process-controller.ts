@@ -5,15 +5,14 @@ import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { ReleaseError } from '../../failures/explained.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
-import { recordAttemptEnd } from '../../replicas/attempt-store.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { abandonStart, recordProcess, releaseReplica } from '../../replicas/start-store.js';
 import { recordExit, recordStopped } from '../../replicas/store.js';
 import type { StartedProcess } from '../../sandbox/sandbox.js';
 import type { HostAllowance } from '../log-allowance.js';
+import type { ReplicaController } from '../replica-host.js';
 import { isExplained, RetainedRelease } from '../retained-release.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
-import type { ReplicaController } from '../supervisor.js';
 import { claimWithPort, dataServicesOf, type PortDeps } from './claim-port.js';
 import { decidePortLoss, decideProcessReplica, isCpuLimited, type ProcessAction } from './decide-process-replica.js';
 import { ReplicaFiles } from './replica-files.js';
@@ -22,20 +21,20 @@ import { ReplicaOutput } from './replica-output.js';
 import {
   graceMsOf,
   imageFolder,
-  NOBODY,
   type ProcessRuntimeDeps,
   processOf,
   processOfImage,
   replicaSandbox,
   sandboxIdOf,
   toolsOf,
+  UNRECORDED,
 } from './replica-sandbox.js';
 
-/** Output is copied this often while a replica stops, in milliseconds. */
+/** Copying interval of the output while a replica stops, in milliseconds. */
 const FOLLOW_MS = 250;
-/** A replica of which nothing was observed is looked at after this time, in milliseconds: its end or output may have been missed. */
+/** Polling interval of a replica whose process and output are watched, in milliseconds: a notification may have been missed. */
 const WATCHED_MS = 5_000;
-/** The interval if this worker did not start the process, or cannot watch its output. */
+/** Polling interval if this worker did not start the process, or cannot watch its output, in milliseconds. */
 const UNWATCHED_MS = 400;
 
 type Deps = ProcessRuntimeDeps & PortDeps;
@@ -47,7 +46,8 @@ export class ProcessController implements ReplicaController {
   readonly #files: ReplicaFiles;
   readonly #wake: () => void;
   readonly #release: RetainedRelease;
-  readonly #health: ReplicaHealth;
+  /** The checks of the current attempt. */
+  #health: ReplicaHealth;
   readonly #output: ReplicaOutput;
   #attempt = -1;
   #portLosses = 0;
@@ -145,7 +145,7 @@ export class ProcessController implements ReplicaController {
     } catch (error) {
       if (!isExplained(error)) throw error;
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
-      await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`, new Date());
+      await recordExit(this.#deps.db, row, `could not be started: ${errorMessage(error)}`);
     }
   }
 
@@ -182,13 +182,13 @@ export class ProcessController implements ReplicaController {
   }
 
   /**
-   * A worker died between the claim and the record of the process, or it lost the lead and still starts the replica. What it
-   * started has the mark of that attempt. If it has recorded the process by now, the next reconciliation adopts that.
+   * A worker died between the claim and the record of the process, or it lost the lead while it starts the replica. Ends what it
+   * started, which the id of the attempt marks. If it has recorded the process by now, the next reconciliation adopts it.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
     if (await abandonStart(db, row)) {
-      await sandbox.stop(sandboxIdOf(row), NOBODY, 0);
+      await sandbox.stop(sandboxIdOf(row), UNRECORDED, 0);
       await releaseReplica(db, row);
     }
     this.#wake();
@@ -206,14 +206,14 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Ends a server that does not answer, and it starts again: there is never a second one beside it. */
+  /** Ends a server that does not answer. It starts again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // It hardly notices a request to stop. What it has not written is in its log.
+    // It may not react to TERM and be killed. Servers recover from their own journals.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);
-    await recordExit(db, row, `gave no answer for ${config.healthReplaceSeconds} s and was ended`, new Date());
+    await recordExit(db, row, `gave no answer for ${config.healthReplaceSeconds} s and was ended`);
     this.#wake();
   }
 
@@ -234,7 +234,7 @@ export class ProcessController implements ReplicaController {
           await releaseReplica(db, row);
           break;
         case 'recordExit':
-          await recordExit(db, row, detail, new Date(), action.delayMs);
+          await recordExit(db, row, detail, { delayMs: action.delayMs });
           break;
       }
     }
@@ -245,21 +245,20 @@ export class ProcessController implements ReplicaController {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#output.follow(row, true))) return;
     const spec = await this.#release.readable(row);
-    const memoryMb = spec && limitsOf(spec.kind, spec.configuration.plan).memoryMb;
-    const detail = memoryMb === null ? 'ended' : await this.#files.exitDetail(memoryMb);
-    if (row.run_id === null) return recordExit(this.#deps.db, row, detail, new Date());
-    await recordAttemptEnd(this.#deps.db, row, { detail, exitCode: await this.#files.exitCode() });
+    const memoryMb = spec === null ? 0 : limitsOf(spec.kind, spec.configuration.plan).memoryMb;
+    const { detail, exitCode } = await this.#files.howItEnded(memoryMb);
+    await recordExit(this.#deps.db, row, spec === null ? 'ended' : detail, { exitCode });
   }
 
   async #stop(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config } = this.#deps;
-    const process = row.pid === null ? NOBODY : processOf(row);
+    const process = row.pid === null ? UNRECORDED : processOf(row);
     let running = true;
     const graceMs = graceMsOf(row, config.stopGraceSeconds);
     const stopped = sandbox.stop(sandboxIdOf(row), process, graceMs).finally(() => {
       running = false;
     });
-    // If copying the output fails first, this promise is never awaited.
+    // If copying the output fails, nothing awaits this promise; its rejection must not end the worker.
     stopped.catch(() => undefined);
     while (running) {
       await Promise.race([stopped, sleep(FOLLOW_MS)]);
@@ -274,6 +273,6 @@ export class ProcessController implements ReplicaController {
 
   #beginAttempt(row: ReplicaRow): void {
     this.#attempt = row.restarts;
-    this.#health.begin();
+    this.#health = new ReplicaHealth(this.#deps);
   }
 }

@@ -3,28 +3,42 @@ import { freemem } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '../../../shared/core/errors.js';
 import { planOf } from '../../../shared/services/catalog.js';
+import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { releaseReplica } from '../../replicas/start-store.js';
 import { recordExit } from '../../replicas/store.js';
+import type { ResourceUsage } from '../../sandbox/sandbox.js';
 import { HostAllowance } from '../log-allowance.js';
-import type { ReplicaHost } from '../supervisor.js';
-import type { Firewall } from './firewall.js';
+import type { ReplicaHost } from '../replica-host.js';
+import { ReplicaRuntime } from '../replica-runtime.js';
+import { maskerOf } from '../retained-release.js';
+import type { ReleaseSpec, RuntimeDriver } from '../runtime-driver.js';
+import type { MeasurableReplica } from '../usage-store.js';
+import { portsOf } from './choose-port.js';
+import { Firewall } from './firewall.js';
+import { checkImage } from './image-check.js';
 import { ProcessController } from './process-controller.js';
 import { ReplicaFiles } from './replica-files.js';
 import { graceMsOf, type ProcessRuntimeDeps, processOf, REPLICA_SANDBOX, sandboxIdOf } from './replica-sandbox.js';
 
 const MEGABYTE = 1024 * 1024;
 
+/** Runs releases as supervised processes on this host. */
+export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
+  return new ReplicaRuntime(deps, new ProcessHost(deps));
+}
+
 /** Runs replicas as sandboxed processes of this host. Their folders are below DATA_DIR. */
-export class ProcessHost implements ReplicaHost {
+class ProcessHost implements ReplicaHost {
   readonly pollMs = 500;
+  readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
   readonly #logShare = new HostAllowance();
-  /** The addresses of ready replicas whose names were written last. */
+  /** The addresses of the replicas whose names neighbours know. */
   #ready: string | null = null;
 
-  constructor(deps: ProcessRuntimeDeps & { firewall: Firewall }) {
-    this.#deps = deps;
+  constructor(deps: ProcessRuntimeDeps) {
+    this.#deps = { ...deps, firewall: new Firewall(deps) };
   }
 
   controller(id: string, wake: () => void): ProcessController {
@@ -37,7 +51,7 @@ export class ProcessHost implements ReplicaHost {
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
-  /** Writes the names of neighbours again if a replica became ready or ceased to be. */
+  /** Writes the names of neighbours again if other replicas are ready now. */
   async observe(rows: readonly ReplicaRow[]): Promise<void> {
     const network = this.#deps.sandbox.allNetworks;
     if (!network) return;
@@ -62,12 +76,45 @@ export class ProcessHost implements ReplicaHost {
     });
     if (ended > 0) this.#deps.log.warn({ processes: ended }, 'ended processes that belong to no replica');
     await this.#deps.sandbox.allNetworks?.sweep();
-    const { config, log } = this.#deps;
-    const folders = await readdir(join(config.dataDir, 'replicas')).catch(() => []);
+    const folders = await readdir(join(this.#deps.config.dataDir, 'replicas')).catch(() => []);
     const present = new Set((await rows()).map((row) => row.id));
     for (const name of folders) {
-      if (!present.has(name)) await new ReplicaFiles({ dataDir: config.dataDir, log }, name).remove();
+      if (!present.has(name)) await this.#filesOf(name).remove();
     }
+  }
+
+  usage(replica: MeasurableReplica): Promise<ResourceUsage | null> {
+    return this.#deps.sandbox.usage(sandboxIdOf(replica));
+  }
+
+  async ownPort({ address, port }: ReplicaRow): Promise<number | null> {
+    return (await this.#deps.sandbox.allNetworks?.portBehind(address, port)) ?? port;
+  }
+
+  async listeningPorts(row: ReplicaRow): Promise<number[]> {
+    const { sandbox } = this.#deps;
+    const process = processOf(row);
+    return sandbox.allNetworks?.owns(row.address)
+      ? portsOf((await socketsOfNamespace(process.pid)) ?? [])
+      : ((await sandbox.listeningPorts(sandboxIdOf(row), process)) ?? []);
+  }
+
+  imageTrouble(row: ReplicaRow, spec: ReleaseSpec): Promise<string> {
+    return checkImage(this.#deps.sandbox, row, spec);
+  }
+
+  async lastOutput({ id }: ReplicaRow, spec: ReleaseSpec): Promise<string[]> {
+    const masker = maskerOf(spec);
+    return (await this.#filesOf(id).lastOutput(masker)).map((line) => masker.mask(line));
+  }
+
+  async close(): Promise<void> {
+    await this.#deps.firewall.close();
+    await this.#deps.sandbox.allNetworks?.close();
+  }
+
+  #filesOf(id: string): ReplicaFiles {
+    return new ReplicaFiles({ dataDir: this.#deps.config.dataDir, log: this.#deps.log }, id);
   }
 
   /** Stops the processes. The rows stay wanted, so the next supervisor starts them again. */
@@ -80,7 +127,7 @@ export class ProcessHost implements ReplicaHost {
           await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
           // A replica that was never ready would otherwise count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
-          else await recordExit(db, row, 'ended with the platform', new Date());
+          else await recordExit(db, row, 'ended with the platform');
         }),
     );
   }

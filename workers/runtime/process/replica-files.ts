@@ -1,7 +1,7 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DiscardDeps, discardTree } from '../../core/folders.js';
-import { LineSplitter } from '../../sandbox/line-splitter.js';
+import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 
 const LAST_BYTES = 16 * 1024;
@@ -41,27 +41,21 @@ export class ReplicaFiles {
     await discardTree(this.#deps, this.folder);
   }
 
-  /** How the command ended, as text that follows "replica 1". */
-  async exitDetail(memoryMb: number): Promise<string> {
-    const text = await readFile(this.exit, 'utf8').catch(() => '');
-    return exitDetail(text.trim(), memoryMb);
-  }
-
-  /** The command's exit code; null if something else ended it, or its end was not observed. */
-  async exitCode(): Promise<number | null> {
+  /** How the command ended, as text that follows "replica 1", and its exit code: null if it was killed or its end was not observed. */
+  async howItEnded(memoryMb: number): Promise<{ detail: string; exitCode: number | null }> {
     const text = (await readFile(this.exit, 'utf8').catch(() => '')).trim();
-    return /^\d+$/.test(text) ? Number(text) : null;
+    return { detail: exitDetail(text, memoryMb), exitCode: /^\d+$/.test(text) ? Number(text) : null };
   }
 
-  /** The last lines of output that are not blank, unmasked. */
-  async lastOutput(): Promise<string[]> {
+  /** The last lines of output that are not blank, unmasked. `cutter` decides where long lines are cut. */
+  async lastOutput(cutter: LineCutter): Promise<string[]> {
     const file = await open(this.output, 'r').catch(() => null);
     if (file === null) return [];
     try {
       const { size } = await file.stat();
       const start = Math.max(0, size - LAST_BYTES);
       const { buffer, bytesRead } = await file.read(Buffer.alloc(LAST_BYTES), 0, LAST_BYTES, start);
-      const splitter = new LineSplitter();
+      const splitter = new LineSplitter(cutter);
       const lines = [...splitter.push(buffer.subarray(0, bytesRead)), ...splitter.end()];
       // The first line may have begun before the part that was read.
       return lines

@@ -2,7 +2,7 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { recordPort } from '../../replicas/start-store.js';
-import { HealthWatch } from '../health-watch.js';
+import { ReadinessProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import type { PortDeps } from './claim-port.js';
 import { ImageCheck } from './image-check.js';
@@ -12,38 +12,32 @@ import { sandboxIdOf } from './replica-sandbox.js';
 /** What a check found that the replica's controller has to act on. */
 export type HealthFinding =
   | 'none'
-  /** Another process of this host listens on the port to which the edge sends this replica's visitors. */
+  /** Another process of this host listens on the replica's port. */
   | 'portLost'
   /** The server of a data service has given no answer at all for too long. */
   | 'silent';
 
-/** What leads there accepts every connection, whether the application listens or not. */
+/** True if the application listens. A connection proves nothing: the forwarded port of a rootless network accepts every one. */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
   return sockets?.some((socket) => socket.port === port) ?? false;
 }
 
-/** Checks the health of one replica that runs as a process, and finds the port on which it listens. */
+/** Checks the health of one attempt to run a replica as a process, and finds the port on which it listens. */
 export class ReplicaHealth {
   readonly #deps: PortDeps;
-  readonly #watch: HealthWatch;
+  readonly #probe: ReadinessProbe;
   readonly #ports: PortFinder;
 
   constructor(deps: PortDeps) {
     this.#deps = deps;
-    this.#watch = new HealthWatch(deps, { probe: deps.data?.health, imageProbe: new ImageCheck(deps.sandbox) });
+    this.#probe = new ReadinessProbe(deps, { probe: deps.data?.health, imageProbe: new ImageCheck(deps.sandbox) });
     this.#ports = new PortFinder(deps.sandbox);
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
   get nextCheckAt(): number {
-    return this.#watch.nextCheckAt;
-  }
-
-  /** Forgets earlier checks, because a new attempt to run the replica begins. */
-  begin(): void {
-    this.#watch.begin();
-    this.#ports.begin();
+    return this.#probe.nextCheckAt;
   }
 
   /** Runs a check if one is due, and records its result. */
@@ -54,17 +48,15 @@ export class ReplicaHealth {
   }
 
   async #checkServer(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
-    const { config, data } = this.#deps;
-    await this.#watch.check(row, spec, async () => true);
-    const silentMs = data?.health.silentMs(row.id) ?? 0;
-    return row.ready_at !== null && silentMs >= config.healthReplaceSeconds * 1000 ? 'silent' : 'none';
+    await this.#probe.check(row, spec, async () => true);
+    return this.#probe.isServerSilent(row) ? 'silent' : 'none';
   }
 
   async #checkOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     const { db, sandbox, firewall } = this.#deps;
     let lost = false;
     let elsewhere: number | null = null;
-    await this.#watch.check(row, spec, async (port) => {
+    await this.#probe.check(row, spec, async (port) => {
       const holder = await sandbox.portHolder(sandboxIdOf(row), spec.userNumber, row.address, port);
       lost = holder === 'stranger';
       if (holder === 'nobody' && row.state === 'starting') elsewhere = await this.#ports.findOnHost(row, spec);
@@ -77,10 +69,10 @@ export class ReplicaHealth {
 
   /** In a network of its own the replica's port is free, but the application may have chosen another one. */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
-    if (Date.now() < this.#watch.nextCheckAt) return 'none';
+    if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // An application that begins to listen after the look is not reachable before the next one.
+    // A port that opens after this search becomes reachable with the next one.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);
@@ -90,7 +82,7 @@ export class ReplicaHealth {
     }
     const own = (await network?.portBehind(row.address, port)) ?? port;
     const isLed = network?.level === 'rootless';
-    await this.#watch.check(
+    await this.#probe.check(
       { ...row, port },
       spec,
       async () => !isLed || (isFound && (await listensInside(row, own))),

@@ -1,68 +1,105 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { HostAllowance } from '../log-allowance.js';
 import { maskerOf, type RetainedRelease } from '../retained-release.js';
 import { LogTail } from './log-tail.js';
-import { OutputWatch } from './output-watch.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
-/** Copies one replica's output to the log: when its file changes, and when a reconciliation asks for it. */
+/** The wait between a change of the file and its copy, in milliseconds: short after a pause, longer while output goes on. */
+const FIRST_MS = 8;
+const LAST_MS = 250;
+
+/** The wait before the next copy. `sinceMs` is the time since the last one, which came after `waitMs`; in milliseconds. */
+export function nextWaitMs(sinceMs: number, waitMs: number): number {
+  return sinceMs > waitMs * 2 ? FIRST_MS : Math.min(LAST_MS, waitMs * 2);
+}
+
+interface Options {
+  release: RetainedRelease;
+  share: HostAllowance;
+  /** The row as the last reconciliation saw it; null if there was none. */
+  current: () => ReplicaRow | null;
+}
+
+/** Copies one replica's output to the log: soon after its file has changed, and when a reconciliation asks for it. */
 export class ReplicaOutput {
   readonly #deps: Pick<ProcessRuntimeDeps, 'db' | 'logs'>;
   readonly #file: string;
-  readonly #release: RetainedRelease;
-  readonly #share: HostAllowance;
-  readonly #watch: OutputWatch;
+  readonly #options: Options;
   #tail: LogTail | null = null;
   #copying: Promise<unknown> = Promise.resolve();
+  #watcher: FSWatcher | null = null;
+  #hasChanged = false;
+  #following = false;
+  #waitMs = FIRST_MS;
+  #copiedAt = 0;
 
-  /** `current` returns the row as the last reconciliation saw it; null if there was none. */
-  constructor(
-    deps: Pick<ProcessRuntimeDeps, 'db' | 'logs'>,
-    file: string,
-    { release, share, current }: { release: RetainedRelease; share: HostAllowance; current: () => ReplicaRow | null },
-  ) {
+  constructor(deps: Pick<ProcessRuntimeDeps, 'db' | 'logs'>, file: string, options: Options) {
     this.#deps = deps;
     this.#file = file;
-    this.#release = release;
-    this.#share = share;
-    this.#watch = new OutputWatch(file, async () => {
-      const row = current();
-      // If the process has ended meanwhile, a reconciliation copies the rest.
-      if (row !== null && row.pid !== null && row.desired === 'running') await this.follow(row, false);
-    });
+    this.#options = options;
   }
 
-  /** True if changes of the file are noticed. */
+  /** True if changes of the file are noticed. Otherwise only reconciliations copy the output. */
   get isWatched(): boolean {
-    return this.#watch.active;
+    return this.#watcher !== null;
   }
 
+  /** Watches the file unless it is watched already. */
   watch(): void {
-    this.#watch.open();
+    if (this.#watcher !== null) return;
+    try {
+      this.#watcher = watch(this.#file, { persistent: false }, () => {
+        this.#hasChanged = true;
+        void this.#followChanges();
+      });
+      this.#watcher.on('error', () => this.close());
+    } catch {
+      // There is no file yet, or the system has no more watches.
+    }
   }
 
   close(): void {
-    this.#watch.close();
+    this.#watcher?.close();
+    this.#watcher = null;
   }
 
   /**
    * Copies what is new. `final` means that the process has ended. Returns false if another supervisor has moved the mark
-   * meanwhile. The next row that is read has the new mark.
+   * meanwhile; the next row that is read has the new mark.
    */
   follow(row: ReplicaRow, final: boolean): Promise<boolean> {
-    // One copy after the other: a reconciliation and a change of the file may come at the same time.
+    // A reconciliation and a change of the file may ask at the same time.
     const mine = this.#copying.then(() => this.#copy(row, final));
     this.#copying = mine.catch(() => undefined);
     return mine;
   }
 
+  /** Copies until nothing has changed since the last copy. Failures are left to the next reconciliation. */
+  async #followChanges(): Promise<void> {
+    if (this.#following) return;
+    this.#following = true;
+    while (this.#hasChanged && this.isWatched) {
+      this.#waitMs = nextWaitMs(performance.now() - this.#copiedAt, this.#waitMs);
+      await sleep(this.#waitMs, undefined, { ref: false });
+      this.#hasChanged = false;
+      const row = this.#options.current();
+      // If the process has ended meanwhile, a reconciliation copies the rest.
+      const runs = this.isWatched && row !== null && row.pid !== null && row.desired === 'running';
+      if (runs) await this.follow(row, false).catch(() => undefined);
+      this.#copiedAt = performance.now();
+    }
+    this.#following = false;
+  }
+
   async #copy(row: ReplicaRow, final: boolean): Promise<boolean> {
-    const { db, logs } = this.#deps;
-    const spec = await this.#release.readable(row);
+    const { release, share } = this.#options;
+    const spec = await release.readable(row);
     // Without the release its secrets are unknown and cannot be masked, so the output stays out of the log.
     if (!spec) return true;
-    this.#tail ??= new LogTail(db, logs, this.#file, maskerOf(spec), row.log_offset, this.#share);
-    const ours = await this.#tail.follow(row, final);
+    this.#tail ??= new LogTail(this.#deps, row, { file: this.#file, masker: maskerOf(spec), share });
+    const ours = await this.#tail.follow(final);
     if (!ours) this.#tail = null;
     return ours;
   }

@@ -27,18 +27,18 @@ export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'
   return `${REPLICA_SANDBOX}${id}-${restarts}`;
 }
 
-/** Stands for a process that was not recorded. Its sandbox can still be ended by the mark on its processes. */
-export const NOBODY: DetachedProcess = { pid: 0, startedAt: '' };
+/** A process that was not recorded. Its sandbox can still be ended, because its processes carry the sandbox's id. */
+export const UNRECORDED: DetachedProcess = { pid: 0, startedAt: '' };
 
 /** The process that the row of a replica names. */
 export function processOf(row: ReplicaRow): DetachedProcess {
-  return { pid: row.pid ?? NOBODY.pid, startedAt: row.pid_started ?? NOBODY.startedAt };
+  return { pid: row.pid ?? UNRECORDED.pid, startedAt: row.pid_started ?? UNRECORDED.startedAt };
 }
 
-/** A replica that starts waits this long for tools that have to be installed again, in milliseconds. */
+/** Timeout of the installation of tools that were removed, in milliseconds. A replica that starts waits for it. */
 const RESTORE_MS = 5 * 60_000;
 
-/** The folders of the tools with which a release was built. They are installed again if somebody removed them. */
+/** The folders of the tools with which a release was built. Tools that were removed are installed again. */
 export function toolsOf(
   { image }: Pick<ReleaseSpec, 'image'>,
   toolchains: ProcessRuntimeDeps['toolchains'],
@@ -48,20 +48,20 @@ export function toolsOf(
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }
 
-/** The least time that the server of a data service has to stop, in milliseconds: it writes its data then. */
+/** Minimum grace period of the server of a data service, in milliseconds: it writes its data. */
 const SERVER_GRACE_MS = 30_000;
 
-/** The time that a replica has to stop, in milliseconds. */
+/** The grace period of a replica, in milliseconds. */
 export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGraceSeconds: number): number {
   return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
 }
 
-/** The folder that the commands of a release see as their own: of an image with a process, its root file system. */
+/** The folder that the commands of a release see as their own. For an image with a process it is the image's root file system. */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
 }
 
-/** What a sandbox has to know about the process of a release's image. Throws `ReleaseError` if this host cannot run it. */
+/** The part of a sandbox's specification that an image with a process adds. Throws `ReleaseError` if this host cannot run it. */
 export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: Sandbox): Pick<SandboxSpec, 'process'> {
   const { process } = image.manifest;
   if (process === undefined) return {};
@@ -99,7 +99,7 @@ export function replicaSandbox(
   };
 }
 
-/** A replica that was ready before, and ended, starts with its plan's processor: it could end often. */
+/** Only a replica's first start gets more than its plan's processor: an application that keeps ending would always use more. */
 function cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
   return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;
 }

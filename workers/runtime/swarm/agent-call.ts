@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 const CONNECT_MS = 5_000;
-/** The most of a command's output that is kept, in bytes. */
+/** Only the end is kept of an output that is longer than this, in bytes. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface AgentAddress {
@@ -13,7 +13,7 @@ export interface AgentAddress {
   token: string;
 }
 
-/** A command ended with another code than 0, or the connection broke before it ended. */
+/** A command failed, or the connection broke before it ended. */
 class AgentError extends Error {
   constructor(message: string) {
     super(message);
@@ -47,10 +47,10 @@ export async function callAgent(
     }
     return Buffer.concat(chunks).toString('utf8');
   })();
-  // It may reject while the input is still being sent.
+  // The answer may reject while the input is still being sent.
   answer.catch(() => undefined);
   try {
-    // Before the input is touched: if nothing listens yet, the caller tries again with it.
+    // The input is read only over an open connection: if nothing listens yet, the caller tries again with it.
     await once(socket, 'connect');
     socket.write(`${token}\n${command}\n`);
     if (input === undefined) socket.end();

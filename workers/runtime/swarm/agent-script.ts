@@ -1,12 +1,12 @@
 /** The port of the agent in its container. */
 export const AGENT_PORT = 7000;
 
-/** Reads the token and a command, runs the command with the connection as its input and output, and says how it ended. */
+/** Reads the token and a command, runs the command with the connection as its input and output, and writes its exit code. */
 const SERVE = `IFS= read -r token; [ "$token" = "$TOKEN" ] || exit 1; IFS= read -r command; sh -c "$command" 2>&1; printf '\\nexit %s\\n' $?`;
 
 /**
- * Perl of Debian's base has all that is needed. It reads byte by byte, because the rest of the connection is the input of the
- * command.
+ * A server that does what `SERVE` does, in Perl, which Debian's base images have. It reads byte by byte, because the rest of the
+ * connection is the input of the command.
  */
 const perlOf = (port: number) => `
 use IO::Socket::INET;
@@ -33,8 +33,8 @@ while (1) {
 }`;
 
 /**
- * The command of a task that works on the files of a volume for the platform: it runs commands of callers that know `$TOKEN`. Images
- * without perl (those of Alpine) have the nc of busybox, which serves one connection at a time.
+ * The command of a task that works on the files of a volume for the platform: it runs commands of callers that know `$TOKEN`. Alpine's
+ * images have no perl, but the nc of busybox, which serves one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {
   const perl = perlOf(port).replaceAll("'", `'\\''`);

@@ -1,6 +1,6 @@
 import type { ContainerTaskSpec, Service } from 'dockerode';
 import type { ReplicaRow } from '../../replicas/rows.js';
-import type { TaskPlace } from '../../replicas/swarm-tasks.js';
+import type { TaskPlace } from '../../replicas/swarm-task-store.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { containerPort } from './service-spec.js';
 import {
@@ -14,14 +14,17 @@ import {
 } from './swarm-view.js';
 import { freedPlacement, pinnedNode } from './task-placement.js';
 
-/** A node reports a task's port when it reports that the task runs, or never. */
+/** A task that has run for this time without a known port never gets one, in milliseconds: a node reports both together. */
 const PORT_MS = 10_000;
 /**
- * Swarm forgets the tasks of a service that was scaled to zero within a moment. If the service is removed at that very
- * moment, a manager of Docker 20.10 panics.
+ * The wait from the end of a service's tasks to its removal, in milliseconds. A manager of Docker 20.10 panics if a service is
+ * removed at the moment when Swarm forgets its tasks.
  */
 const FORGET_MS = 3_000;
-/** On a busy machine Swarm may never report that a task that was starting ended. It ends the tasks of a removed service. */
+/**
+ * A service is removed this long after its grace period even if no end of its task was reported, in milliseconds. On a busy machine
+ * Swarm may never report the end of a task that was starting, but it ends the tasks of a removed service.
+ */
 const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
@@ -107,7 +110,7 @@ export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number):
   }
 }
 
-/** Waits for the first task. Without a service a worker died before it created one. */
+/** Waits for the first task. If there is no service, a worker died before it created one. */
 function firstTask(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   const service = view.serviceOf(row.id);
@@ -139,31 +142,18 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   if (target === null) return record(view.addressOf(task), null);
   const port = publishedPort(task, target);
   if (port !== undefined) return record(view.addressOf(task), port);
-  // A task that starts while its node reaches no manager runs, and the swarm never learns its port.
+  // If a task starts while its node reaches no manager, it runs, and the swarm never learns its port.
   if (memory.portless?.taskId !== task.ID) return [{ type: 'notePortless', taskId: task.ID }];
   if (now - memory.portless.since < PORT_MS) return [];
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
 }
 
-/** The attempt of a run: its service has one task, which Swarm does not restart. */
-function watchAttempt({ row, view, spec }: Observed): SwarmAction[] {
-  if (spec === null) return [{ type: 'failUnreadable' }];
-  const service = view.serviceOf(row.id);
-  const task = service && view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
-  if (!task) return [{ type: 'recordEnd', detail: REMOVED }];
-  if (hasEnded(task)) {
-    return isTakenAway(task, view)
-      ? [{ type: 'recordEnd', detail: taskLoss(view, task) }]
-      : [{ type: 'recordTaskEnd', task }];
-  }
-  return view.isLost(task) ? [{ type: 'recordLoss', detail: taskLoss(view, task) }] : [{ type: 'followOutput' }];
-}
-
+/** Watches a replica's task. The attempt of a run has one task, which Swarm does not restart, and no health. */
 function watch(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
-  if (row.run_id !== null) return watchAttempt(seen);
   if (spec === null) return [{ type: 'failUnreadable' }];
-  const isComingUp = row.ready_at === null;
+  const isAttempt = row.run_id !== null;
+  const isComingUp = !isAttempt && row.ready_at === null;
   const service = view.serviceOf(row.id);
   const removed: SwarmAction = { type: 'recordEnd', detail: REMOVED };
   if (!service) return [isComingUp ? { type: 'createService' } : removed];
@@ -173,26 +163,27 @@ function watch(seen: Observed): SwarmAction[] {
   // If the swarm takes a task from a release that is coming up, it starts another one; the release has not failed.
   if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
   if (hasEnded(task)) {
-    if (!takenAway) return [{ type: 'recordTaskEnd', task }];
-    return [{ type: 'recordEnd', detail: taskLoss(view, task) }];
+    return [takenAway ? { type: 'recordEnd', detail: taskLoss(view, task) } : { type: 'recordTaskEnd', task }];
   }
   if (view.isLost(task)) {
     const waits =
       row.volume_id === null ? '' : ', and has its volume: it waits for that node, and no other one starts it';
     return [{ type: 'recordLoss', detail: taskLoss(view, task) + waits }];
   }
+  const follow: SwarmAction = { type: 'followOutput' };
+  if (isAttempt) return [follow];
   if (task.DesiredState !== 'running') {
     // The swarm is about to end the task, for instance because its node is drained: it gets no more requests.
-    return [{ type: 'followOutput' }, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
+    return [follow, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
   }
   return [
-    { type: 'followOutput' },
+    follow,
     ...(freedPlacement(service) ? [{ type: 'freePlacement', serviceId: service.ID } as const] : []),
     { type: 'checkHealth', taskId: task.ID },
   ];
 }
 
-/** The replica's task has ended: follows the swarm to the next one. */
+/** The replica's task has ended: continues with the task that took its place. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
   // A replica that was never ready has failed; the rollout that waits for it decides what follows.
@@ -202,6 +193,7 @@ function revive(seen: Observed): SwarmAction[] {
   return (row.next_start_at?.getTime() ?? 0) <= now ? [{ type: 'claim' }] : [];
 }
 
+/** Makes the newest task that runs, or else the newest that ended, the replica's task. */
 function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   const { row, view } = seen;
   const tasks = view.tasksOf(serviceId);
@@ -210,7 +202,7 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   return task ? take(seen, task) : [];
 }
 
-/** Drains, scales to zero, waits for the tasks (within a bound if there is no volume), copies their output, waits until Swarm has forgotten them, removes. */
+/** Drains, scales to zero, waits for the tasks, copies their output, waits until Swarm has forgotten them, and removes the service. */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
   const service = view.serviceOf(row.id);

@@ -4,7 +4,7 @@ import type { BuiltImage } from '../../../shared/images/model.js';
 import { DATABASE_VERSIONS } from '../../../shared/services/configuration.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { EngineImageStore } from '../../builders/engine-images/engine-image-store.js';
-import type { DataBuilder } from '../../data/data-builder.js';
+import { type DataBuilder, serverManifest } from '../../data/data-builder.js';
 import { type Engine, unlessGone } from '../../docker/engine.js';
 import { pullImage, resolveDigest } from '../../docker/pull-image.js';
 import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry.js';
@@ -17,10 +17,10 @@ interface Deps {
   registry: Registry | null;
 }
 
-/** No official image comes near. */
+/** Larger than any official image. */
 const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
-/** The image of a server: that of `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
+/** The name of a server's image, from `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
   return dataImages[kind].replaceAll('{version}', version);
 }
@@ -30,7 +30,7 @@ function accountFor(name: string, registry: Registry | null): RegistryAccount | 
   return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
 }
 
-/** Servers that run in containers. The engine pulls an image that it does not have; the platform's registry gives it to other nodes. */
+/** Provides the images of servers that run in containers. The engine pulls what it lacks; other nodes pull from the platform's registry. */
 export function createSwarmDataBuilder(
   config: Pick<Config, 'dataImages' | 'docker'>,
   engine: Engine,
@@ -51,15 +51,7 @@ export function createSwarmDataBuilder(
       }
       await log(`Uses ${name}`);
       const kept = await images.keep(found.Id, kind, { signal, limitBytes: MAX_IMAGE_BYTES, log });
-      const manifest = {
-        type: 'process' as const,
-        runtime: kind,
-        reference: kept.reference,
-        startCommand: '',
-        workingDirectory: '',
-        publishDirectory: '',
-        environment: {},
-      };
+      const manifest = serverManifest(kind, { reference: kept.reference });
       return { digest: kept.digest, manifest, sizeBytes: kept.sizeBytes };
     },
   };

@@ -1,16 +1,16 @@
 import { ADMIN_USER, postgresSettings } from '../../../shared/data/model.js';
 import type { DataKind } from '../../../shared/services/model.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
+import { quote } from '../../core/quote.js';
 
-/** Where a server, and what works on its files, find the volume. */
+/** Where servers, and tasks that work on their files, mount the volume. */
 export const VOLUME = '/volume';
-/** A server that must not start ends with this code, after it has said why. */
+/** Exit code of a server that must not start. It prints the reason first. */
 export const REFUSED_CODE = 78;
-/** What stands before the reason. */
+/** Prefix of the printed reason. */
 export const REFUSED = 'ranvier: the server is not started: ';
-/** The file that lets a server make its first data. Only `volumeScript` makes it, once in a service's life. */
+/** A file that allows a server to initialize its data. Only `volumeScript` writes it, once in a service's life. */
 const FRESH = 'fresh';
-/** How long a server waits until an earlier one on the same volume has ended, in seconds. */
+/** How long a server waits for the end of an earlier one on its volume, in seconds. */
 const LOCK_SECONDS = 60;
 
 /** The user that servers run as. The official image of PostgreSQL has it; redis needs no name. */
@@ -21,7 +21,7 @@ export function markerOf(serviceId: string): string {
   return JSON.stringify({ service: serviceId });
 }
 
-/** Prepares a volume that never had any data; runs as root. The server makes its data itself, so that it belongs to its user. */
+/** Prepares a new volume, as root. The server initializes its data itself, so that the files belong to its user. */
 export function volumeScript(kind: DataKind, serviceId: string): string {
   return [
     'set -e',
@@ -34,16 +34,16 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
   ].join('\n');
 }
 
-/** Removes everything from a volume (not every busybox has `find -delete`), once the last process of its server has ended; runs as root. */
+/** Removes everything from a volume when the last process of its server has ended, as root. Not every busybox has `find -delete`. */
 export function emptyScript(): string {
   return `cd ${VOLUME} && exec 9<. && flock -w ${LOCK_SECONDS} 9 && rm -rf ./* ./.[!.]* ./..?* && sync`;
 }
 
 /**
- * What every server does first: it refuses a volume that is not its own, and takes its lock, which the kernel holds until the last
- * process of the server has ended, also if the swarm starts another task before that.
+ * Refuses a volume that belongs to another service, and locks it. The kernel holds the lock until the last process of the server has
+ * ended, even if the swarm starts another task before.
  */
-function beginning(serviceId: string): string[] {
+function lockVolume(serviceId: string): string[] {
   return [
     `V=${VOLUME}; D=$V/data`,
     `refuse() { printf '%s\\n' ${quote(REFUSED)}"$1" >&2; exit ${REFUSED_CODE}; }`,
@@ -58,13 +58,13 @@ function beginning(serviceId: string): string[] {
 const NO_DATA = `refuse 'its volume has no data; restore a backup'`;
 const HBA = 'host all all all scram-sha-256';
 
-/** Runs PostgreSQL. INT is a fast shutdown. `$ADMIN_PASSWORD` is that of the platform's superuser. */
+/** Runs PostgreSQL. INT is a fast shutdown. `$ADMIN_PASSWORD` is the password of the platform's superuser. */
 export function postgresScript(serviceId: string, { planId, version }: { planId: string; version: string }): string {
   const settings = { ...postgresSettings(planId), port: '5432', listen_addresses: '*' };
   const options = Object.entries(settings).map(([name, value]) => `-c ${quote(`${name}=${value}`)}`);
   const init = `initdb -D $V/data.new -U ${ADMIN_USER} --auth=scram-sha-256 --pwfile=$V/password --encoding=UTF8 --data-checksums`;
   return [
-    ...beginning(serviceId),
+    ...lockVolume(serviceId),
     `if [ -e $V/${FRESH} ]; then`,
     '  rm -rf $D $V/data.new',
     `  (umask 077; printf '%s\\n' "$ADMIN_PASSWORD" >$V/password)`,
@@ -76,7 +76,7 @@ export function postgresScript(serviceId: string, { planId, version }: { planId:
     `[ -f $D/PG_VERSION ] || ${NO_DATA}`,
     `[ "$(cat $D/PG_VERSION)" = ${version} ] || refuse "its data was written by version $(cat $D/PG_VERSION), and the service is of version ${version}"`,
     `printf '%s\\n' ${quote(HBA)} >$D/pg_hba.conf`,
-    // The lock proves that the server which wrote it has ended.
+    // We hold the lock, so the server that wrote this file has ended.
     'rm -f $D/postmaster.pid',
     `exec postgres -D $D ${options.join(' ')}`,
   ].join('\n');
@@ -85,7 +85,7 @@ export function postgresScript(serviceId: string, { planId, version }: { planId:
 /** Runs redis or valkey, whichever the image has, with the configuration in `$CONFIGURATION`. */
 export function redisScript(serviceId: string): string {
   return [
-    ...beginning(serviceId),
+    ...lockVolume(serviceId),
     `if [ -e $V/${FRESH} ]; then rm -rf $D; mkdir -m 700 $D && rm -f $V/${FRESH} && sync; fi`,
     `[ -d $D ] || ${NO_DATA}`,
     `(umask 077; printf '%s' "$CONFIGURATION" >$V/redis.conf)`,

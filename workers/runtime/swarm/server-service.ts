@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { CreateServiceOptions } from 'dockerode';
 import { redisConfiguration } from '../../../shared/data/model.js';
 import type { DataServerRow } from '../../../shared/data/store.js';
 import { limitsOf } from '../../../shared/services/catalog.js';
@@ -7,12 +6,12 @@ import type { DataKind } from '../../../shared/services/model.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { AGENT_PORT, agentScript } from './agent-script.js';
 import { emptyScript, postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from './server-scripts.js';
-import { baseService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
+import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** The least time that a server has to stop, in seconds: it writes its data. */
+/** Minimum grace period of a server, in seconds: it writes its data. */
 const SERVER_GRACE_SECONDS = 30;
-/** How long work on a volume's files may take to end, in nanoseconds. */
+/** Grace period of work on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
 /** The memory of work on a volume's files. */
 const WORK_MEMORY_MB = 256;
@@ -41,7 +40,7 @@ export function serverService(
   row: ServerRow,
   passwords: { user: string; admin: string },
   context: SwarmContext,
-): CreateServiceOptions {
+) {
   const { plan: planId, evictionPolicy } = spec.configuration;
   const isPostgres = spec.kind === 'postgres';
   const script = isPostgres
@@ -50,16 +49,16 @@ export function serverService(
   const environment = isPostgres
     ? [`ADMIN_PASSWORD=${passwords.admin}`, 'LC_ALL=C']
     : [`CONFIGURATION=${configurationOf({ planId, evictionPolicy }, passwords)}`];
-  const service = replicaService({ ...spec, environment: {} }, replicaId, context, []);
+  const service = replicaService({ ...spec, environment: {} }, replicaId, context);
   const SizeBytes = sharedMemoryBytes(spec);
-  const shared = { Type: 'tmpfs' as const, Source: '', Target: '/dev/shm', TmpfsOptions: { SizeBytes, Mode: 0o1777 } };
+  const shared = { Type: 'tmpfs', Source: '', Target: '/dev/shm', TmpfsOptions: { SizeBytes, Mode: 0o1777 } } as const;
   return {
     ...service,
     Labels: { ...service.Labels, [LABELS.volume]: spec.serviceId },
     TaskTemplate: {
       ...service.TaskTemplate,
       ContainerSpec: {
-        ...containerOf(service),
+        ...service.TaskTemplate.ContainerSpec,
         Command: ['/bin/sh', '-c', script],
         Env: environment,
         User: SERVER_USER[spec.kind],
@@ -70,7 +69,7 @@ export function serverService(
       },
       Placement: { Constraints: [onNode(row.node_id ?? '')] },
     },
-  } as CreateServiceOptions;
+  };
 }
 
 /** PostgreSQL needs more than Docker's 64 MB for parallel queries. */
@@ -95,15 +94,13 @@ function configurationOf(
 }
 
 /** The task that prepares a new volume, on any node of the service's region that has room for the server. */
-export function volumeService(spec: DataRelease, name: string, context: SwarmContext): CreateServiceOptions {
-  const script = volumeScript(spec.kind, spec.serviceId);
-  return workService(spec, { name, script, user: '0', constraints: null, port: null, environment: [] }, context);
+export function volumeService(spec: DataRelease, name: string, context: SwarmContext) {
+  return workService(spec, context, { name, command: volumeScript(spec.kind, spec.serviceId) });
 }
 
 /** The task that empties the volume of a deleted service. */
 export function emptyService(spec: ReleaseSpec, name: string, nodeId: string, context: SwarmContext) {
-  const work = { name, script: emptyScript(), user: '0', constraints: [onNode(nodeId)], port: null, environment: [] };
-  return workService(spec, work, context);
+  return workService(spec, context, { name, command: emptyScript(), nodeId });
 }
 
 /** The task that works on the files of a volume as the server's user; `token` opens it. */
@@ -112,60 +109,47 @@ export function agentService(
   name: string,
   { nodeId, token }: { nodeId: string; token: string },
   context: SwarmContext,
-): CreateServiceOptions {
-  const work = {
-    name,
-    script: agentScript(),
-    user: SERVER_USER[spec.kind],
-    constraints: [onNode(nodeId)],
-    port: AGENT_PORT,
-    environment: [`TOKEN=${token}`],
-  };
-  return workService(spec, work, context);
+) {
+  const user = SERVER_USER[spec.kind];
+  const work = { name, command: agentScript(), nodeId, user, port: AGENT_PORT, environment: { TOKEN: token } };
+  return workService(spec, context, work);
 }
 
 interface VolumeWork {
   name: string;
-  script: string;
-  user: string;
-  /** Null for any node of the region with room for the server. */
-  constraints: string[] | null;
-  port: number | null;
-  environment: string[];
+  command: string;
+  /** Any node of the region with room for the server if absent. */
+  nodeId?: string;
+  /** Root if absent. */
+  user?: string;
+  port?: number;
+  environment?: Record<string, string>;
 }
 
-function workService(spec: ReleaseSpec, work: VolumeWork, context: SwarmContext): CreateServiceOptions {
-  const purpose = { [LABELS.command]: spec.deploymentId, [LABELS.volume]: spec.serviceId };
-  const base = baseService({ ...spec, environment: {} }, context, purpose);
-  const anywhere = work.constraints === null;
+function workService(spec: ReleaseSpec, context: SwarmContext, work: VolumeWork) {
+  const { name, command, nodeId, user = '0', port = null, environment = {} } = work;
+  const labels = { [LABELS.command]: spec.deploymentId, [LABELS.volume]: spec.serviceId };
+  const service = describeService({ ...spec, environment }, context, { name, labels, command, port });
   return {
-    ...base,
-    Name: work.name,
+    ...service,
     TaskTemplate: {
-      ...base.TaskTemplate,
+      ...service.TaskTemplate,
       ContainerSpec: {
-        ...base.TaskTemplate.ContainerSpec,
-        Command: ['/bin/sh', '-c', work.script],
-        Env: work.environment,
-        User: work.user,
+        ...service.TaskTemplate.ContainerSpec,
+        User: user,
         Mounts: [volumeMount(spec.serviceId, context)],
         // The shell of an agent ignores TERM, and nothing of this work is worth waiting for.
         StopGracePeriod: WORK_GRACE_NS,
       },
-      // Beside the server, it must not need room that the node does not have.
-      Resources: anywhere ? base.TaskTemplate.Resources : { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },
-      Placement: work.constraints === null ? base.TaskTemplate.Placement : { Constraints: work.constraints },
+      ...(nodeId === undefined
+        ? {}
+        : {
+            // Beside the server, it must not need room that the node does not have.
+            Resources: { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },
+            Placement: { Constraints: [onNode(nodeId)] },
+          }),
       // Only the server has the name of the service in the network.
       Networks: [{ Target: context.network }],
-      RestartPolicy: { Condition: 'none', MaxAttempts: 0 },
     },
-    EndpointSpec: {
-      Mode: 'dnsrr',
-      ...(work.port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: work.port, PublishMode: 'host' }] }),
-    },
-  } as CreateServiceOptions;
-}
-
-function containerOf(service: CreateServiceOptions): object {
-  return (service.TaskTemplate as { ContainerSpec?: object } | undefined)?.ContainerSpec ?? {};
+  };
 }

@@ -27,6 +27,7 @@ export const RESTART_DELAY_MS = 2_000;
 const RESERVED_CPU = 0.25;
 /** With these a task can forge packets and make devices, which no application needs. */
 const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];
+const RUN_ONCE = { Condition: 'none', MaxAttempts: 0 };
 const LOG_OPTIONS = { 'max-size': '10m', 'max-file': '3' };
 
 export interface SwarmContext {
@@ -47,53 +48,26 @@ export function replicaService(
   replicaId: string,
   context: SwarmContext,
   constraints: readonly string[] = [],
-): CreateServiceOptions {
-  const base = baseService(spec, context, { [LABELS.replica]: replicaId }, constraints);
-  const { startCommand } = spec.image.manifest;
-  const port = containerPort(spec);
-  return {
-    ...base,
-    Name: `${spec.slug.slice(0, 50)}-${replicaId.slice(-12)}`,
-    TaskTemplate: {
-      ...base.TaskTemplate,
-      ContainerSpec: {
-        ...base.TaskTemplate.ContainerSpec,
-        ...(startCommand === '' ? {} : { Command: ['/bin/sh', '-c', startCommand] }),
-      },
-      RestartPolicy: { Condition: 'any', Delay: RESTART_DELAY_MS * 1e6, MaxAttempts: 0 },
-    },
-    // Virtual addresses and ingress need IPVS, which not every kernel has. The edge balances by itself, so a port of the
-    // node is enough.
-    EndpointSpec: {
-      Mode: 'dnsrr',
-      ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
-    },
-  };
+) {
+  return describeService(spec, context, {
+    name: `${spec.slug.slice(0, 50)}-${replicaId.slice(-12)}`,
+    labels: { [LABELS.replica]: replicaId },
+    command: spec.image.manifest.startCommand,
+    port: containerPort(spec),
+    isRestarted: true,
+    constraints,
+  });
 }
 
 /**
- * The Swarm service of one attempt of a run: as a replica, but it has one task, which Swarm does not restart, and neither a port nor the
+ * The Swarm service of one attempt of a run: that of a replica, but Swarm does not restart its task, and it has neither a port nor the
  * name of the service.
  */
-export function attemptService(
-  spec: ReleaseSpec,
-  replicaId: string,
-  runId: string,
-  context: SwarmContext,
-): CreateServiceOptions {
-  const service = replicaService(
-    { ...spec, kind: 'worker', environment: { ...spec.environment, RANVIER_RUN_ID: runId } },
-    replicaId,
-    context,
-  );
-  return {
-    ...service,
-    TaskTemplate: {
-      ...service.TaskTemplate,
-      Networks: [{ Target: context.network }],
-      RestartPolicy: { Condition: 'none', MaxAttempts: 0 },
-    },
-  } as CreateServiceOptions;
+export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
+  const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
+  const service = replicaService({ ...spec, kind: 'worker', environment }, replicaId, context);
+  const Networks = [{ Target: context.network, Aliases: [] }];
+  return { ...service, TaskTemplate: { ...service.TaskTemplate, Networks, RestartPolicy: RUN_ONCE } };
 }
 
 /** The port on which the container listens; null if it listens on none. An application gets it as PORT. */
@@ -102,27 +76,37 @@ export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' 
   return listensOnPort(kind) ? configuration.port : null;
 }
 
-/** What all Swarm services of a release have in common. */
-export function baseService(
-  spec: ReleaseSpec,
-  context: SwarmContext,
-  purpose: Record<string, string>,
-  constraints: readonly string[] = [],
-) {
+export interface ServiceOptions {
+  name: string;
+  labels: Record<string, string>;
+  /** A line for the shell; '' for the image's own command. */
+  command: string;
+  /** The port of the container that a port of the node leads to; null or absent for none. */
+  port?: number | null;
+  /** True if Swarm starts another task when one has ended. */
+  isRestarted?: boolean;
+  constraints?: readonly string[];
+}
+
+/** A Swarm service with the image, the environment, the limits and the network of a release. */
+export function describeService(spec: ReleaseSpec, context: SwarmContext, options: ServiceOptions) {
   const { configuration, image } = spec;
+  const { command, port = null, isRestarted = false, constraints = [] } = options;
   const { memoryMb, cpu, pids } = limitsOf(spec.kind, configuration.plan);
   const labels = {
     [LABELS.installation]: context.installation,
     [LABELS.service]: spec.serviceId,
     [LABELS.deployment]: spec.deploymentId,
-    ...purpose,
+    ...options.labels,
   };
   const { region } = configuration;
   return {
+    Name: options.name,
     Labels: labels,
     TaskTemplate: {
       ContainerSpec: {
         Image: image.manifest.reference,
+        ...(command === '' ? {} : { Command: ['/bin/sh', '-c', command] }),
         ...(image.manifest.workingDirectory === '' ? {} : { Dir: image.manifest.workingDirectory }),
         Env: environmentOf(spec),
         Labels: labels,
@@ -135,12 +119,19 @@ export function baseService(
         Limits: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * NANOSECONDS, Pids: pids },
         Reservations: { MemoryBytes: memoryMb * MEGABYTE, NanoCPUs: cpu * RESERVED_CPU * NANOSECONDS },
       },
+      RestartPolicy: isRestarted ? { Condition: 'any', Delay: RESTART_DELAY_MS * 1e6, MaxAttempts: 0 } : RUN_ONCE,
       Placement: { Constraints: [...(region === 'auto' ? [] : [`node.labels.region==${region}`]), ...constraints] },
       Networks: [{ Target: context.network, Aliases: [spec.slug] }],
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },
     Mode: { Replicated: { Replicas: 1 } },
-  };
+    // Virtual addresses and ingress need IPVS, which not every kernel has. The edge balances by itself, so a port of the
+    // node is enough.
+    EndpointSpec: {
+      Mode: 'dnsrr',
+      ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
+    },
+  } satisfies CreateServiceOptions;
 }
 
 function environmentOf(spec: ReleaseSpec): string[] {

@@ -19,30 +19,34 @@ const POLL_MS = 250;
 /** Added to the command's grace period, in milliseconds: Swarm needs some seconds to end a task. */
 const STOP_SLACK_MS = 10_000;
 
-export interface CommandOptions {
+interface CommandOptions {
   signal: AbortSignal;
   timeoutMs: number;
   onLine: (line: string) => Promise<void>;
 }
 
-/** A service with one task, and what it is called in messages. */
+/** A service whose only task runs to its end. */
 export interface OneTask {
   name: string;
+  /** What messages call it. */
   command: string;
+  describe: (context: SwarmContext) => CreateServiceOptions;
 }
 
+/** What the runs of single tasks work with. */
+export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
+
 /**
- * Runs the one task of a service to its end, removes the service, and returns the task. Throws `ReleaseError` if it fails, and the
- * signal's reason if it is aborted.
+ * Runs a task to its end, removes its service, and returns the task. Throws `ReleaseError` if it fails, and the signal's reason if it
+ * is aborted.
  */
 export async function runTask(
   deps: CommandDeps,
   spec: ReleaseSpec,
   task: OneTask,
   options: CommandOptions,
-  describe: (context: SwarmContext) => CreateServiceOptions,
 ): Promise<SwarmTask> {
-  const run = new CommandRun(deps, spec, task, options, describe);
+  const run = new TaskRun(deps, spec, task, options);
   // A worker that died may have left the same command running.
   await run.remove();
   try {
@@ -52,32 +56,21 @@ export async function runTask(
   }
 }
 
-/** What the runs of single tasks work with. */
-export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
-
-class CommandRun {
+class TaskRun {
   readonly #deps: CommandDeps;
   readonly #spec: ReleaseSpec;
   readonly #task: OneTask;
   readonly #options: CommandOptions;
-  readonly #describe: (context: SwarmContext) => CreateServiceOptions;
   readonly #output = new LastLines(SEARCHED_LINES);
   readonly #masker;
   readonly #splitters;
   #mark: string | null = null;
 
-  constructor(
-    deps: CommandDeps,
-    spec: ReleaseSpec,
-    task: OneTask,
-    options: CommandOptions,
-    describe: (context: SwarmContext) => CreateServiceOptions,
-  ) {
+  constructor(deps: CommandDeps, spec: ReleaseSpec, task: OneTask, options: CommandOptions) {
     this.#deps = deps;
     this.#spec = spec;
     this.#task = task;
     this.#options = options;
-    this.#describe = describe;
     this.#masker = maskerOf(spec);
     this.#splitters = { stdout: new LineSplitter(this.#masker), stderr: new LineSplitter(this.#masker) };
   }
@@ -86,7 +79,7 @@ class CommandRun {
     const { signal, timeoutMs } = this.#options;
     signal.throwIfAborted();
     const deadline = Date.now() + timeoutMs;
-    await createService(this.#deps, this.#spec, this.#describe);
+    await createService(this.#deps, this.#spec, this.#task.describe);
     const begun = await this.#until(
       (task) => hasEnded(task) || task.Status.State === 'running',
       Math.min(deadline, Date.now() + this.#deps.config.releaseTimeoutSeconds * 1000),
@@ -100,7 +93,7 @@ class CommandRun {
     throw this.#failure(await taskEnd(this.#deps.engine, ended, memoryMb));
   }
 
-  /** Ends the command if it runs. Resolves when nothing of it is left, or when the grace period is over. */
+  /** Ends the task if it runs. Resolves when it has ended, or when the grace period is over. */
   async remove(): Promise<void> {
     const { engine, config } = this.#deps;
     const service = await unlessGone(engine.calls.getService(this.#task.name).inspect());
@@ -114,10 +107,11 @@ class CommandRun {
     }
   }
 
-  /** Waits until the command's task passes the test. Throws `ReleaseError` at the deadline (milliseconds since the epoch). */
+  /** Waits until the task passes the test. Throws `ReleaseError` at the deadline (milliseconds since the epoch). */
   async #until(good: (task: SwarmTask) => boolean, deadline: number): Promise<SwarmTask> {
     for (;;) {
-      const [task] = await this.#tasks();
+      const filters = { service: [this.#task.name] };
+      const [task]: SwarmTask[] = await this.#deps.engine.calls.listTasks({ filters });
       if (task && good(task)) return task;
       if (Date.now() >= deadline) throw this.#failure(this.#lateness(task));
       await sleep(POLL_MS, undefined, { signal: this.#options.signal }).catch(() => undefined);
@@ -131,11 +125,7 @@ class CommandRun {
     return `was not started within ${this.#deps.config.releaseTimeoutSeconds} s: ${reason}`;
   }
 
-  async #tasks(): Promise<SwarmTask[]> {
-    return this.#deps.engine.calls.listTasks({ filters: { service: [this.#task.name] } });
-  }
-
-  /** Follows the output until the task has ended. The stream of output does not end with the task. */
+  /** Follows the output until the task has ended: the stream itself does not end with the task. */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#options.signal]);
@@ -152,7 +142,7 @@ class CommandRun {
     try {
       for await (const output of followOutput(this.#deps.engine, taskId, this.#mark, signal)) await this.#take(output);
     } catch (error) {
-      // The missing part is read when the task has ended.
+      // `run` reads the missing part when the task has ended.
       if (!signal.aborted) this.#deps.log.debug({ taskId, err: error }, 'the output of a command cannot be followed');
     }
   }
@@ -170,14 +160,8 @@ class CommandRun {
   }
 
   #failure(cause: string): ReleaseError {
+    const { memoryMb } = limitsOf(this.#spec.kind, this.#spec.configuration.plan);
     const output = this.#output.lines.map((line) => this.#masker.mask(line));
-    return new ReleaseError(
-      commandMessage(
-        this.#task.command,
-        cause,
-        output,
-        limitsOf(this.#spec.kind, this.#spec.configuration.plan).memoryMb,
-      ),
-    );
+    return new ReleaseError(commandMessage(this.#task.command, cause, output, memoryMb));
   }
 }

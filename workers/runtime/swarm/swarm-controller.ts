@@ -3,15 +3,14 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { engineMessage, engineStatus } from '../../docker/engine.js';
 import { ReleaseError } from '../../failures/explained.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
-import { recordAttemptEnd } from '../../replicas/attempt-store.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { claimReplica } from '../../replicas/start-store.js';
 import { recordExit, recordStopped, recordUnhealthy, replicasOf } from '../../replicas/store.js';
-import { recordHindrance, recordTask } from '../../replicas/swarm-tasks.js';
-import { HealthWatch } from '../health-watch.js';
+import { recordHindrance, recordTask } from '../../replicas/swarm-task-store.js';
 import type { HostAllowance } from '../log-allowance.js';
+import { ReadinessProbe } from '../readiness-probe.js';
+import type { ReplicaController } from '../replica-host.js';
 import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
-import type { ReplicaController } from '../supervisor.js';
 import { decideSwarmReplica, type SwarmAction, type SwarmMemory } from './decide-swarm-replica.js';
 import { attemptService, RESTART_DELAY_MS, replicaService } from './service-spec.js';
 import { createService, freePlacement, removeService, type SwarmRuntimeDeps, scaleToZero } from './swarm-services.js';
@@ -22,7 +21,7 @@ import { startingPlacement } from './task-placement.js';
 
 /** Polling interval of a replica whose task is about to change, in milliseconds. */
 const CHANGING_MS = 250;
-/** A replica without a port must run this long, in milliseconds: on a busy machine the swarm reports the end of a task late. */
+/** A replica without a port is ready after this time, in milliseconds: a busy swarm reports the end of a task late. */
 const SETTLED_MS = 3_000;
 
 /** Reconciles one replica that runs as a Swarm service: applies what `decideSwarmReplica` decides from the observed swarm. */
@@ -30,7 +29,8 @@ export class SwarmController implements ReplicaController {
   readonly #deps: SwarmRuntimeDeps;
   readonly #id: string;
   readonly #view: () => SwarmView;
-  readonly #health: HealthWatch;
+  /** The probe of the current task. */
+  #health: ReadinessProbe;
   readonly #release: RetainedRelease;
   readonly #logShare: HostAllowance;
   #log: TaskLog | null = null;
@@ -44,7 +44,7 @@ export class SwarmController implements ReplicaController {
     this.#view = view;
     this.#logShare = logShare;
     this.#release = new RetainedRelease(deps.loadRelease);
-    this.#health = new HealthWatch(deps, { settledMs: SETTLED_MS, probe: deps.data.health });
+    this.#health = this.#newProbe();
   }
 
   get nextCheckAt(): number {
@@ -100,7 +100,7 @@ export class SwarmController implements ReplicaController {
       case 'recordLoss':
         this.close();
         this.#log = null;
-        return recordExit(db, row, action.detail, new Date(), RESTART_DELAY_MS);
+        return recordExit(db, row, action.detail, { delayMs: RESTART_DELAY_MS });
       case 'followOutput':
         (await this.#logOf(row))?.follow();
         return;
@@ -157,31 +157,35 @@ export class SwarmController implements ReplicaController {
         throw error;
       }
       this.#deps.log.error({ replica: this.#id, err: error }, 'a replica could not be started');
-      await recordExit(this.#deps.db, row, `could not be started: ${engineMessage(error)}`, new Date());
+      await recordExit(this.#deps.db, row, `could not be started: ${engineMessage(error)}`);
     }
   }
 
   async #checkHealth(row: ReplicaRow, taskId: string): Promise<void> {
     if (this.#checkedTask !== taskId) {
       this.#checkedTask = taskId;
-      this.#health.begin();
+      this.#health = this.#newProbe();
     }
     const spec = await this.#release.read(row);
     await this.#health.check(row, spec, async () => true);
     this.#nextCheckAt = this.#health.nextCheckAt;
-    if (isDataKind(spec.kind)) await this.#endHungServer(row);
+    if (isDataKind(spec.kind) && this.#health.isServerSilent(row)) await this.#endSilent(row);
   }
 
-  /** A server that gives no answer at all for too long is ended, and starts again: there is never a second one beside it. */
-  async #endHungServer(row: ReplicaRow): Promise<void> {
+  #newProbe(): ReadinessProbe {
+    return new ReadinessProbe(this.#deps, { settledMs: SETTLED_MS, probe: this.#deps.data.health });
+  }
+
+  /** Ends a server that does not answer. It starts again. */
+  async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, config, data } = this.#deps;
     const service = this.#view().serviceOf(row.id);
-    if (row.ready_at === null || !service || data.health.silentMs(row.id) < config.healthReplaceSeconds * 1000) return;
+    if (!service) return;
     await this.#finishOutput(row);
     await removeService(this.#deps, service.ID);
     data.health.forget(row.id);
     const detail = `gave no answer for ${config.healthReplaceSeconds} s and was ended`;
-    await recordExit(db, row, detail, new Date(), RESTART_DELAY_MS);
+    await recordExit(db, row, detail, { delayMs: RESTART_DELAY_MS });
   }
 
   async #taskEnd(row: ReplicaRow, task: SwarmTask): Promise<string> {
@@ -193,8 +197,7 @@ export class SwarmController implements ReplicaController {
 
   async #recordEnd(row: ReplicaRow, detail: string, exitCode: number | null = null): Promise<void> {
     await this.#finishOutput(row);
-    if (row.run_id !== null) return recordAttemptEnd(this.#deps.db, row, { detail, exitCode });
-    await recordExit(this.#deps.db, row, detail, new Date(), RESTART_DELAY_MS);
+    await recordExit(this.#deps.db, row, detail, { exitCode, delayMs: RESTART_DELAY_MS });
   }
 
   async #finishOutput(row: ReplicaRow): Promise<void> {
@@ -208,16 +211,7 @@ export class SwarmController implements ReplicaController {
     if (spec === null || row.task_id === null) return null;
     if (this.#log && this.#log.taskId === row.task_id && !this.#log.lost) return this.#log;
     void this.#log?.close();
-    const {
-      id: replicaId,
-      service_id: serviceId,
-      deployment_id: deploymentId,
-      run_id: runId,
-      task_id: taskId,
-      log_since: since,
-    } = row;
-    const task = { replicaId, serviceId, deploymentId, runId, taskId, since };
-    this.#log = new TaskLog(this.#deps, task, maskerOf(spec), this.#logShare);
+    this.#log = new TaskLog(this.#deps, { ...row, task_id: row.task_id }, maskerOf(spec), this.#logShare);
     return this.#log;
   }
 }

@@ -22,6 +22,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import { isDataKind } from '../../../shared/services/model.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import { discardTree } from '../../core/folders.js';
+import { serverManifest } from '../../data/data-builder.js';
 import { restoreLeftovers, serverOnHost, type VolumeFiles } from '../../data/data-host.js';
 import type { HostServers } from '../../data/data-kinds.js';
 import { postgresBytes, redisBytes } from '../../data/measure-server.js';
@@ -45,19 +46,19 @@ export interface SwarmDataDeps extends CommandDeps {
   /** The node of the engine that this worker uses. */
   ownNode: string;
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
-  /** What this worker's host can run, for the check of copies. */
+  /** The servers that this worker's host can run. Copies are checked with them. */
   servers: HostServers;
   loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
 }
 
-/** The longest that preparing or emptying a volume may take, in milliseconds, after its task was started. */
+/** Timeout of a task that prepares or empties a volume, in milliseconds from its start. */
 const VOLUME_WORK_MS = 10 * 60_000;
 const TOOLS_MS = 5 * 60_000;
-/** How long the engine may take to remove the container that had a volume, in milliseconds. */
+/** The engine removes the container that used a volume within this time, in milliseconds. */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
-/** A hold of a volume that is removed is renewed this often, in milliseconds. */
+/** Renewal interval of the hold of a volume that is being removed, in milliseconds. */
 const HOLD_RENEW_MS = 15_000;
 
 /**
@@ -151,7 +152,7 @@ export class SwarmData implements SwarmServers {
     const { db, hostId, log } = this.#deps;
     let removed = 0;
     for (const row of await volumesToRemove(db, hostId)) {
-      // All workers of the swarm try: each would end the task of the other.
+      // Every worker of the swarm sweeps. Without the hold, each would end the task of the others.
       const token = await holdDataServer(db, row.id);
       if (token === null) continue;
       const renewal = setInterval(() => void renewHold(db, row.id, token).catch(() => undefined), HOLD_RENEW_MS);
@@ -169,18 +170,19 @@ export class SwarmData implements SwarmServers {
     return removed;
   }
 
-  /** False if that has to wait, for instance until the node is back. */
+  /** Returns false if the volume cannot be removed yet, for instance because its node is away. */
   async #removeVolume({ id, kind, node_id: nodeId, node_image: reference }: DataServerRow): Promise<boolean> {
     if (nodeId === null || reference === null) return true;
     const { ownNode } = this.#deps;
     const node = await this.#nodeOf(nodeId);
-    // It left the swarm for good.
+    // A node that left the swarm took the volume with it.
     if (node === undefined) return true;
     if (node.Status.State !== 'ready') return false;
     if (nodeId === ownNode) return this.#removeFromOwnNode(volumeName(id));
     const spec = specOfDeleted(id, kind, reference);
-    const task = { name: `volume-${id}`, command: 'empty the volume' };
-    await runTask(this.#deps, spec, task, workOptions(), (context) => emptyService(spec, task.name, nodeId, context));
+    const name = `volume-${id}`;
+    const describe = (context: SwarmContext) => emptyService(spec, name, nodeId, context);
+    await runTask(this.#deps, spec, { name, command: 'empty the volume', describe }, workOptions());
     return true;
   }
 
@@ -201,12 +203,12 @@ export class SwarmData implements SwarmServers {
   }
 
   async #prepareVolume(spec: DataRelease): Promise<void> {
-    const task = { name: `volume-${spec.serviceId}`, command: 'prepare the volume' };
-    const { NodeID: nodeId = '' } = await runTask(this.#deps, spec, task, workOptions(), (context) =>
-      volumeService(spec, task.name, context),
-    );
-    const name = (await this.#nodeOf(nodeId))?.Description.Hostname ?? nodeId;
-    await recordNode(this.#deps.db, spec.serviceId, { id: nodeId, name, image: spec.image.manifest.reference ?? '' });
+    const name = `volume-${spec.serviceId}`;
+    const describe = (context: SwarmContext) => volumeService(spec, name, context);
+    const task = await runTask(this.#deps, spec, { name, command: 'prepare the volume', describe }, workOptions());
+    const { NodeID: id = '' } = task;
+    const node = { id, name: (await this.#nodeOf(id))?.Description.Hostname ?? id };
+    await recordNode(this.#deps.db, spec.serviceId, { ...node, image: spec.image.manifest.reference ?? '' });
   }
 
   #nodeIdOf({ node_id: nodeId }: DataServerRow): string {
@@ -233,17 +235,8 @@ function workOptions() {
   };
 }
 
-/** Enough of a release to run a task on the volume of a service whose records are erased. */
+/** As much of a release as a task needs that works on the volume of a deleted service. */
 function specOfDeleted(serviceId: string, kind: DataServerRow['kind'], reference: string): ReleaseSpec {
-  const manifest = {
-    type: 'process' as const,
-    runtime: kind,
-    reference,
-    startCommand: '',
-    workingDirectory: '',
-    publishDirectory: '',
-    environment: {},
-  };
   return {
     deploymentId: serviceId,
     serviceId,
@@ -253,7 +246,7 @@ function specOfDeleted(serviceId: string, kind: DataServerRow['kind'], reference
     slug: 'volume',
     environmentId: null,
     configuration: DEFAULT_CONFIGURATION,
-    image: { id: '', digest: '', manifest },
+    image: { id: '', digest: '', manifest: serverManifest(kind, { reference }) },
     environment: {},
   };
 }

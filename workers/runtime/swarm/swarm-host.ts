@@ -1,12 +1,23 @@
 import type { Service } from 'dockerode';
+import { errorMessage } from '../../../shared/core/errors.js';
+import { settleHost } from '../../../shared/data/store.js';
+import { ReleaseError } from '../../failures/explained.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
+import { LineSplitter } from '../../sandbox/line-splitter.js';
+import type { ResourceUsage } from '../../sandbox/sandbox.js';
+import { SEARCHED_LINES } from '../failure-text.js';
 import { HostAllowance } from '../log-allowance.js';
-import type { ReplicaHost } from '../supervisor.js';
+import type { ReplicaHost } from '../replica-host.js';
+import { maskerOf } from '../retained-release.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import type { MeasurableReplica } from '../usage-store.js';
 import { sweepNetworks } from './release-network.js';
 import { LABELS } from './service-spec.js';
 import { SwarmController } from './swarm-controller.js';
 import { removeService, type SwarmRuntimeDeps } from './swarm-services.js';
+import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
+import { readOutput } from './task-output.js';
 
 /** The service of a command this old, in milliseconds, is left from a worker that died. */
 const COMMAND_MS = 60 * 60_000;
@@ -16,12 +27,15 @@ const VOLUME_WORK_MS = 12 * 60 * 60_000;
 /** Runs replicas as services of a swarm. The whole swarm is one host; any worker that reaches a manager can lead it. */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;
+  readonly isMeasuredByAll = true;
   readonly #deps: SwarmRuntimeDeps;
+  readonly #usage: SwarmUsage;
   readonly #logShare = new HostAllowance();
-  #view = SwarmView.empty();
+  #view = new SwarmView([], [], []);
 
   constructor(deps: SwarmRuntimeDeps) {
     this.#deps = deps;
+    this.#usage = new SwarmUsage(deps.engine);
   }
 
   controller(id: string): SwarmController {
@@ -46,6 +60,37 @@ export class SwarmHost implements ReplicaHost {
       this.#deps.log.warn({ service: service.Spec?.Name }, 'removed a Swarm service that belongs to no replica');
     }
     await sweepNetworks(this.#deps);
+  }
+
+  prepareUsage(): Promise<void> {
+    return this.#usage.refresh();
+  }
+
+  usage(replica: MeasurableReplica): Promise<ResourceUsage | null> {
+    return this.#usage.usageOf(replica);
+  }
+
+  async lastOutput({ task_id: taskId }: ReplicaRow, spec: ReleaseSpec): Promise<string[]> {
+    if (taskId === null) return [];
+    const { engine, log } = this.#deps;
+    const masker = maskerOf(spec);
+    const splitter = new LineSplitter(masker);
+    try {
+      const output = await readOutput(engine, taskId, { tail: SEARCHED_LINES });
+      const lines = [...output.flatMap(({ bytes }) => splitter.push(bytes)), ...splitter.end()];
+      return lines.filter((line) => line.trim() !== '').map((line) => masker.mask(line));
+    } catch (error) {
+      log.warn({ taskId }, `the last output of a task cannot be read: ${errorMessage(error)}`);
+      return [];
+    }
+  }
+
+  /** The swarm is one host. Its manager finds the node that has a volume. */
+  async hostOfData({ serviceId }: ReleaseSpec): Promise<string> {
+    const { db, hostId } = this.#deps;
+    const settled = await settleHost(db, serviceId, hostId);
+    if (settled === hostId) return settled;
+    throw new ReleaseError(`its volume is on the host ${settled}, which is not this swarm`);
   }
 }
 

@@ -23,7 +23,7 @@ export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;
-  /** The value of our label on everything we make in a swarm that others use as well. */
+  /** The value of `LABELS.installation`: others may use the same swarm. */
   installation: string;
 }
 
@@ -61,7 +61,7 @@ export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<v
   });
 }
 
-/** Updates a service if it exists and `change` returns a change. Tries again if another update came between. */
+/** Updates a service if it exists and `change` returns a change. Tries again if another update came in between. */
 async function updateService(
   { engine }: Pick<Deps, 'engine'>,
   id: string,
@@ -81,14 +81,8 @@ async function updateService(
   }
 }
 
-/** Returns false if the service was gone already. */
+/** Removes a service and its tasks. Returns false if there was none. */
 export async function removeService({ engine }: Pick<Deps, 'engine'>, id: string): Promise<boolean> {
-  return (
-    (await unlessGone(
-      engine.calls
-        .getService(id)
-        .remove()
-        .then(() => true),
-    )) ?? false
-  );
+  const removed = engine.calls.getService(id).remove();
+  return (await unlessGone(removed.then(() => true))) ?? false;
 }

@@ -71,10 +71,6 @@ export class SwarmView {
     }
   }
 
-  static empty(): SwarmView {
-    return new SwarmView([], [], []);
-  }
-
   /** Observes the swarm now. Throws if the manager does not answer. */
   static async observe({ calls }: Engine, installation: string, before: SwarmView): Promise<SwarmView> {
     const [services, tasks, nodes] = await Promise.all([
@@ -129,7 +125,7 @@ export class SwarmView {
     return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
   }
 
-  /** True if nothing of the task runs any more, as far as the swarm can know. */
+  /** True if the task has ended, or its node is down. */
   isOver(task: SwarmTask): boolean {
     return hasEnded(task) || this.isLost(task);
   }
@@ -152,7 +148,7 @@ export function publishedPort(task: SwarmTask, target: number): number | undefin
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }
 
-/** A manager that was just started gave the task to a node before it gave it addresses. */
+/** The error of a task that a manager, just started, gave to a node before it had allocated addresses. */
 const NOT_ATTACHED = 'missing network attachments';
 
 /**

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRefusal, type Transaction } from '../../../shared/core/database/client.js';
+import type { Transaction } from '../../../shared/core/database/client.js';
 import { errorMessage } from '../../../shared/core/errors.js';
-import type { LogLine } from '../../../shared/logs/model.js';
+import type { LogLevel } from '../../../shared/logs/model.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
-import { leftOut } from '../../logs/log-sink.js';
 import type { Masker } from '../../masking/mask.js';
-import { advanceTaskLog } from '../../replicas/swarm-tasks.js';
+import type { ReplicaRow } from '../../replicas/rows.js';
+import { advanceTaskLog } from '../../replicas/swarm-task-store.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { type HostAllowance, LogAllowance } from '../log-allowance.js';
+import { OutputStore } from '../output-store.js';
 import type { SwarmRuntimeDeps } from './swarm-services.js';
 import { followOutput, type Output, readOutput } from './task-output.js';
 
@@ -18,45 +19,30 @@ const RETRY_MS = 1_000;
 const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
-/** A task whose output is copied to the log; `since` is the time of the last line that was. */
-export interface LoggedTask {
-  replicaId: string;
-  serviceId: string;
-  deploymentId: string;
-  runId: string | null;
-  taskId: string;
-  since: string | null;
-}
-
-/**
- * Copies one task's output to the log, from the mark in the database on. Lines are stored in the transaction that moves the
- * mark, so another worker continues exactly behind them.
- */
+/** Copies the output of a replica's task to the log, from the mark in its row on. */
 export class TaskLog {
   readonly taskId: string;
   readonly #deps: Deps;
-  readonly #task: LoggedTask;
-  readonly #masker: Masker;
+  readonly #store: OutputStore<string | null>;
   readonly #splitters: Record<Output['stream'], LineSplitter>;
   readonly #unfinished = new Set<Output['stream']>();
   readonly #allowance: LogAllowance;
   readonly #closing = new AbortController();
-  #mark: string | null;
   #following: Promise<void> | null = null;
   #retryAt = 0;
   #lost = false;
 
-  constructor(deps: Deps, task: LoggedTask, masker: Masker, share?: HostAllowance) {
+  constructor(deps: Deps, row: ReplicaRow & { task_id: string }, masker: Masker, share: HostAllowance) {
     this.#allowance = new LogAllowance(share);
     this.#deps = deps;
-    this.#task = task;
-    this.taskId = task.taskId;
-    this.#masker = masker;
-    this.#mark = task.since;
+    this.taskId = row.task_id;
+    const move = (trx: Transaction, from: string | null, to: string | null) =>
+      advanceTaskLog(trx, row.id, row.task_id, from, to);
+    this.#store = new OutputStore(deps, row, { masker, mark: row.log_since, move });
     this.#splitters = { stdout: new LineSplitter(masker), stderr: new LineSplitter(masker) };
   }
 
-  /** True if another process has moved the mark. This object must then not be used any more. */
+  /** True if another worker has moved the mark. This object must then not be used any more. */
   get lost(): boolean {
     return this.#lost;
   }
@@ -67,9 +53,8 @@ export class TaskLog {
     this.#following = this.#follow()
       .catch((error: unknown) => {
         if (this.#closing.signal.aborted) return;
-        const { taskId } = this.#task;
         this.#deps.log.debug(
-          { taskId },
+          { taskId: this.taskId },
           `following the output of a task failed and is tried again: ${errorMessage(error)}`,
         );
       })
@@ -84,17 +69,18 @@ export class TaskLog {
     await this.close();
     if (this.#lost) return;
     try {
-      const rest = await readOutput(this.#deps.engine, this.taskId, { since: this.#mark });
+      const rest = await readOutput(this.#deps.engine, this.taskId, { since: this.#store.mark });
       const kept = rest.slice(-MAX_FINAL_LINES);
-      if (kept.length < rest.length) await this.#say(`${rest.length - kept.length} lines of output are left out here`);
-      for (let at = 0; at < kept.length && !this.#lost; at += BATCH_LINES)
-        await this.#store(kept.slice(at, at + BATCH_LINES));
+      const missing = rest.length - kept.length;
+      if (missing > 0) await this.#append([`${missing} lines of output are left out here`], undefined, 'warn');
+      for (let at = 0; at < kept.length && !this.#lost; at += BATCH_LINES) {
+        await this.#take(kept.slice(at, at + BATCH_LINES));
+      }
     } catch (error) {
-      const { taskId } = this.#task;
-      this.#deps.log.debug({ taskId }, `the last output of a task cannot be read: ${errorMessage(error)}`);
+      this.#deps.log.debug({ taskId: this.taskId }, `the last output of a task cannot be read: ${errorMessage(error)}`);
     }
     const rest = [...this.#splitters.stdout.end(), ...this.#splitters.stderr.end()];
-    if (!this.#lost && rest.length > 0) await this.#append(rest, this.#mark);
+    if (!this.#lost && rest.length > 0) await this.#append(rest);
   }
 
   /** Stops following. Another worker can continue at the mark. */
@@ -105,9 +91,9 @@ export class TaskLog {
 
   async #follow(): Promise<void> {
     const { signal } = this.#closing;
-    for await (const output of followOutput(this.#deps.engine, this.taskId, this.#mark, signal)) {
+    for await (const output of followOutput(this.#deps.engine, this.taskId, this.#store.mark, signal)) {
       for (let at = 0; at < output.length; at += BATCH_LINES) {
-        await this.#store(output.slice(at, at + BATCH_LINES));
+        await this.#take(output.slice(at, at + BATCH_LINES));
         if (this.#lost) return;
         const wait = this.#allowance.waitMs();
         if (wait > 0) await sleep(wait, undefined, { signal });
@@ -115,9 +101,9 @@ export class TaskLog {
     }
   }
 
-  async #store(outputs: readonly Output[]): Promise<void> {
+  async #take(outputs: readonly Output[]): Promise<void> {
     const lines: string[] = [];
-    let mark = this.#mark;
+    let { mark } = this.#store;
     for (const { stream, timestamp, bytes } of outputs) {
       lines.push(...this.#splitters[stream].push(bytes));
       this.#allowance.take(bytes.length, 1);
@@ -126,36 +112,10 @@ export class TaskLog {
       // The mark stays before a line that is incomplete, so that the next reader gets the whole line.
       if (this.#unfinished.size === 0) mark = timestamp;
     }
-    if (mark !== this.#mark || lines.length > 0) await this.#append(lines, mark);
+    if (mark !== this.#store.mark || lines.length > 0) await this.#append(lines, mark);
   }
 
-  async #append(texts: readonly string[], mark: string | null): Promise<void> {
-    const timestamp = new Date().toISOString();
-    await this.#move(
-      texts.map((text): LogLine => ({ level: 'info', message: this.#masker.mask(text), timestamp })),
-      mark,
-    );
-  }
-
-  async #say(message: string): Promise<void> {
-    await this.#move([{ level: 'warn', message, timestamp: new Date().toISOString() }], this.#mark);
-  }
-
-  /** Stores lines and moves the mark in one transaction. */
-  async #move(lines: LogLine[], mark: string | null): Promise<void> {
-    const { replicaId, serviceId, deploymentId, runId, taskId } = this.#task;
-    const batch = { serviceId, deploymentId, runId, source: 'runtime' as const, lines };
-    const store = (stored: typeof batch) =>
-      this.#deps.db.transaction(async (trx: Transaction) => {
-        if (!(await advanceTaskLog(trx, replicaId, taskId, this.#mark, mark))) return false;
-        if (stored.lines.length > 0) await this.#deps.logs.append(stored, trx);
-        return true;
-      });
-    const moved = await store(batch).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
-      return store(leftOut(batch, error));
-    });
-    if (moved) this.#mark = mark;
-    else this.#lost = true;
+  async #append(texts: readonly string[], mark = this.#store.mark, level: LogLevel = 'info'): Promise<void> {
+    if (!(await this.#store.append(texts, mark, level))) this.#lost = true;
   }
 }

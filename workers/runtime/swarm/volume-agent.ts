@@ -4,10 +4,10 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endChild, SYSTEM_PATH, spawnLimited } from '../../../shared/core/limited-child.js';
 import { discardTree } from '../../core/folders.js';
+import { quote } from '../../core/quote.js';
 import { DATA, type VolumeFiles } from '../../data/data-host.js';
 import { unlessGone } from '../../docker/engine.js';
 import { ReleaseError } from '../../failures/explained.js';
-import { quote } from '../../sandbox/sandbox-scripts.js';
 import { type AgentAddress, callAgent } from './agent-call.js';
 import { AGENT_PORT } from './agent-script.js';
 import { markerOf, VOLUME } from './server-scripts.js';
@@ -17,9 +17,9 @@ import { createService, removeService } from './swarm-services.js';
 import { hasEnded, publishedPort, type SwarmNode, type SwarmTask, SwarmView } from './swarm-view.js';
 
 const POLL_MS = 250;
-/** Copies that are checked before they go to a node are below this folder of DATA_DIR. */
+/** The folder in DATA_DIR in which copies are checked before they go to a node. */
 export const RESTORES = 'restores';
-/** Writes what was changed to the disk of the node. */
+/** Flushes changed files to the node's disk. */
 const SYNC = '(sync -f . 2>/dev/null || sync)';
 
 /** Opens the volume of a service by a task on its node. Throws `ReleaseError` if that task does not start in time. */
@@ -29,7 +29,7 @@ export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, nod
     const service = await unlessGone(deps.engine.calls.getService(name).inspect());
     if (service) await removeService(deps, service.ID);
   };
-  // Left by a worker that died: this worker alone works on the volume now.
+  // A worker that died may have left one. The caller holds the volume, so no other worker uses it.
   await remove();
   const token = randomBytes(24).toString('hex');
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));

@@ -56,6 +56,7 @@ describeEngines('The queue engine', (name) => {
 
   it('wakes the workers of each queue', async () => {
     for (const queue of ['detection', 'commit', 'detection', 'commit'] as const) await run(queue, 1);
+    expect(done, 'each job once').to.have.length(4);
   });
 
   it('keeps as many finished jobs as it should', async () => {
@@ -80,6 +81,7 @@ describeEngines('The queue engine', (name) => {
   });
 
   it('listens again after its connection was lost', async () => {
+    const count = done.length;
     const before = await listeners();
     await database.db.raw('select pg_terminate_backend(pid) from pg_stat_activity where pid = any(?)', [before]);
     await eventually('another one listens', async () => {
@@ -87,6 +89,7 @@ describeEngines('The queue engine', (name) => {
       return now.length === 1 && now[0] !== before[0];
     });
     for (const queue of ['detection', 'commit'] as const) await run(queue, 1);
+    expect(done).to.have.length(count + 2);
   });
 
   it('fails only the command whose connection was lost', async () => {
@@ -112,8 +115,10 @@ describeEngines('The queue engine', (name) => {
 
   it('goes on after the columns of a prepared command have changed', async () => {
     await run('commit', 1);
+    const before = done.length;
     await database.db.raw('alter table bullmq.job add column test_only integer');
     await run('commit', 1);
+    expect(done).to.have.length(before + 1);
   });
 
   async function listeners(): Promise<number[]> {

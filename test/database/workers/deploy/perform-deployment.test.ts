@@ -407,7 +407,9 @@ describe('The work on deployments', () => {
       expect(await run(deployment, {}, await workshop.worker())).to.equal('live');
       const ids = workshop.buildRequests.filter(({ serviceId }) => serviceId === deployment.service_id);
       expect(ids.map(({ id }) => id)).to.deep.equal([`${deployment.id}-1`, `${deployment.id}-2`]);
-      expect(await workshop.messages(deployment.id)).to.include('The worker is shutting down; another one goes on');
+      expect(await workshop.messages(deployment.id)).to.include(
+        'The worker is shutting down; another one continues the deployment',
+      );
     });
   });
 

@@ -73,7 +73,7 @@ describe('The records of replicas', () => {
 
   it('what belongs to an earlier attempt changes nothing', async () => {
     const row = await ready();
-    await recordExit(database.db, row, 'exited with code 1', new Date());
+    await recordExit(database.db, row, 'exited with code 1');
     const after = await read(row.id);
     expect(after).to.include({ state: 'exited', restarts: row.restarts + 1, port: null });
     await recordReady(database.db, row);
@@ -84,12 +84,12 @@ describe('The records of replicas', () => {
   it('one that was ready starts again after a growing wait, and one that never was has failed', async () => {
     const now = new Date('2026-01-01T00:00:00Z');
     const row = await ready();
-    await recordExit(database.db, { ...row, restarts: row.restarts, started_at: now }, 'exited', now);
+    await recordExit(database.db, { ...row, restarts: row.restarts, started_at: now }, 'exited', { now });
     expect((await read(row.id)).next_start_at).to.deep.equal(new Date(now.getTime() + 1000));
     await want(2);
     const [, unproven] = await replicasOf(database.db, deploymentId);
     if (!unproven) throw new Error('no second replica');
-    await recordExit(database.db, unproven, 'exited', now);
+    await recordExit(database.db, unproven, 'exited', { now });
     expect(await read(unproven.id)).to.include({ state: 'exited', next_start_at: null, restarts: 0 });
   });
 
@@ -197,7 +197,7 @@ describe('The records of replicas', () => {
     const now = new Date();
     const ended = { ...row, restarts: 6 };
     await database.db('replicas').where({ id: row.id }).update({ restarts: 6 });
-    await recordExit(database.db, { ...ended, started_at: new Date(now.getTime() - 601_000) }, 'exited', now);
+    await recordExit(database.db, { ...ended, started_at: new Date(now.getTime() - 601_000) }, 'exited', { now });
     const waitMs = ((await read(row.id)).next_start_at?.getTime() ?? 0) - now.getTime();
     expect(waitMs).to.be.within(0, restartDelayMs(1));
   });

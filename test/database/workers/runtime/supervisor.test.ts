@@ -5,7 +5,8 @@ import { Listener } from '../../../../shared/core/database/listener.js';
 import { createLogger } from '../../../../shared/core/log.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
-import { type ReplicaHost, Supervisor } from '../../../../workers/runtime/supervisor.js';
+import type { SupervisedHost } from '../../../../workers/runtime/replica-host.js';
+import { Supervisor } from '../../../../workers/runtime/supervisor.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 import { goLive, storeRelease } from '../../../workers/runtime/release-record.js';
@@ -19,12 +20,12 @@ describe('The supervisor of a host', () => {
   let reconciled: Set<string>;
 
   /** Starts to supervise a host of this name. */
-  async function supervise(hostId: string, changes: Partial<ReplicaHost>): Promise<void> {
+  async function supervise(hostId: string, changes: Partial<SupervisedHost>): Promise<void> {
     const log = createLogger('test', 'silent');
     listener = new Listener(database.url, log);
     await listener.start();
     reconciled = new Set();
-    const host: ReplicaHost = {
+    const host: SupervisedHost = {
       pollMs: 50,
       controller: (id) => ({
         nextCheckAt: Number.POSITIVE_INFINITY,

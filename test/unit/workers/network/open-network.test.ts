@@ -23,7 +23,7 @@ describe('The network of a host that gives no namespaces', () => {
       },
     });
     const config = loadConfig(environment(network));
-    const networks = await openNetwork({ config, log: pino({}, stream), edgeUsers: [0] }, 'user');
+    const networks = await openNetwork({ config, log: pino({}, stream), edgeUsers: [0] }, 'none');
     return { networks, log: lines.join('') };
   };
   const environment = (network: string | undefined) => ({

@@ -9,7 +9,7 @@ function plan(changes: Partial<ObservedHost>) {
     rows: [],
     controlled: [],
     busy: new Set<string>(),
-    retryAt: new Map<string, number>(),
+    retries: new Map<string, { at: number }>(),
     sweptAt: NOW,
     sweeping: false,
   };
@@ -18,11 +18,11 @@ function plan(changes: Partial<ObservedHost>) {
 
 describe('One pass of a supervisor', () => {
   it('reconciles every row whose controller does not work and has not just failed', () => {
-    const retryAt = new Map([
-      ['failed', NOW + 1],
-      ['due', NOW],
+    const retries = new Map([
+      ['failed', { at: NOW + 1 }],
+      ['due', { at: NOW }],
     ]);
-    expect(plan({ rows: ['new', 'busy', 'failed', 'due'], busy: new Set(['busy']), retryAt }).reconcile).to.deep.equal([
+    expect(plan({ rows: ['new', 'busy', 'failed', 'due'], busy: new Set(['busy']), retries }).reconcile).to.deep.equal([
       'new',
       'due',
     ]);

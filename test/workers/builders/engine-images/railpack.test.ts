@@ -23,7 +23,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
   before(async function () {
     if (REASON !== '') this.skip();
     ground = await BuildGround.open();
-    if (ground.sandbox.level !== 'namespaces') this.skip();
+    if (ground.sandbox.level !== 'root') this.skip();
     await ground.node.derive('local/made:latest', ['CMD ["/bin/sh", "-c", "echo made"]'], TINY_IMAGE);
     const names = [TINY_IMAGE, 'ranvier/other:1'];
     standIn = await startRailpack(ground.folder, ground.node, 'local/made:latest', names);
@@ -112,7 +112,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
       files: { Procfile: 'web: true' },
       baseImages: { auto: '127.0.0.1:1/no' },
     });
-    expect(lines).to.include('Detected: as it is, started with "true" (startCommand changes this)');
+    expect(lines).to.include('Detected: no framework, started with "true" (startCommand changes this)');
   });
 
   it('reports what failed, and why', async () => {
@@ -166,11 +166,8 @@ describe('The decision whether Railpack builds', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  const find = (
-    buildkitHost: string | null,
-    level: 'namespaces' | 'none' = 'namespaces',
-    searchPath = `:/none:${folder}`,
-  ) => findRailpack({ railpack: { buildkitHost, searchPath } }, { level }, log).catch((error: unknown) => error);
+  const find = (buildkitHost: string | null, level: 'root' | 'none' = 'root', searchPath = `:/none:${folder}`) =>
+    findRailpack({ railpack: { buildkitHost, searchPath } }, { level }, log).catch((error: unknown) => error);
 
   it('needs its program and BUILDKIT_HOST', async () => {
     expect(await find(null)).to.equal(null);
@@ -180,7 +177,7 @@ describe('The decision whether Railpack builds', () => {
   });
 
   it('is a ConfigError if BUILDKIT_HOST is set and Railpack or its sandbox is missing', async () => {
-    const missing = await find('tcp://127.0.0.1:1234', 'namespaces', '/none');
+    const missing = await find('tcp://127.0.0.1:1234', 'root', '/none');
     expect(missing).to.be.instanceOf(ConfigError);
     expect((missing as Error).message).to.match(/BUILDKIT_HOST is set, and no program "railpack" .* unset it/);
     const weak = await find('tcp://127.0.0.1:1234', 'none');

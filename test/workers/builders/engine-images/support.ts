@@ -22,7 +22,7 @@ import { registryOf } from '../../../../workers/docker/registry.js';
 import { createSandbox } from '../../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../../workers/sandbox/sandbox.js';
 import { createOriginResolver, type OriginResolver } from '../../../../workers/sources/deployment-origin.js';
-import { createGitSource } from '../../../../workers/sources/git-source.js';
+import { GitSource } from '../../../../workers/sources/git-source.js';
 import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/docker.js';
 import { createRepository, type Files, type TestRepository } from '../../../support/repositories.js';
 
@@ -122,7 +122,7 @@ export class BuildGround {
   origins(account: RegistryAccount | null): OriginResolver {
     const config = { dataDir: this.dataDir, allowLocalRepositories: true, buildEnvironment: {} };
     return createOriginResolver({
-      source: createGitSource({ config, log }),
+      source: new GitSource({ config, log }),
       policy: { allowLocal: true, ownPrefix: null },
       images: {
         resolveDigest: (name, found) => resolveDigest(this.engine, name, found),
@@ -150,7 +150,7 @@ export class BuildGround {
       engine: this.engine,
       railpack: railpack ?? null,
       sandbox: this.sandbox,
-      source: createGitSource({ config, log }),
+      source: new GitSource({ config, log }),
       images: this.images(registryUrl),
       sites: { build: () => Promise.reject(new Error('this is a site')), sweep: async () => 0 },
       findAccount: async () => account ?? null,

@@ -10,7 +10,7 @@ import { acknowledgeRoutes } from '../../../../../shared/routing/store.js';
 import { planOf } from '../../../../../shared/services/catalog.js';
 import { wantReplicas, wantStopped } from '../../../../../workers/replicas/desire-store.js';
 import type { ReplicaRow } from '../../../../../workers/replicas/rows.js';
-import { claimReplica, recordProcess } from '../../../../../workers/replicas/start-store.js';
+import { claimReplica, recordProcess, releaseReplica } from '../../../../../workers/replicas/start-store.js';
 import { recordReady } from '../../../../../workers/replicas/store.js';
 import { HostAllowance } from '../../../../../workers/runtime/log-allowance.js';
 import { ProcessController } from '../../../../../workers/runtime/process/process-controller.js';
@@ -142,6 +142,20 @@ describe('The controller of a replica that runs as a process', () => {
 
   it('gives requests to a new replica after the second good check', async () => {
     const one = await replica('starting');
+    await check(one);
+    expect((await one.read()).state).to.equal('starting');
+    await check(one);
+    expect((await one.read()).state).to.equal('ready');
+  });
+
+  it('forgets the checks of an earlier attempt', async () => {
+    const { db } = workshop.database;
+    const one = await replica('starting');
+    const { port } = await one.read();
+    await check(one);
+    await releaseReplica(db, await one.read());
+    await claimReplica(db, await one.read(), port);
+    await recordProcess(db, await one.read(), 7, 'now');
     await check(one);
     expect((await one.read()).state).to.equal('starting');
     await check(one);

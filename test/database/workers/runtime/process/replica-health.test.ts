@@ -61,6 +61,8 @@ describe('The health of a replica in a rootless network', () => {
         return port;
       },
     };
+    let now = Date.now();
+    mock.timers.enable({ apis: ['Date'], now });
     const health = new ReplicaHealth({
       db,
       hostId: spec.deploymentId,
@@ -68,9 +70,6 @@ describe('The health of a replica in a rootless network', () => {
       checks: { add: () => undefined },
       sandbox: { allNetworks: network } as unknown as Sandbox,
     } as unknown as ConstructorParameters<typeof ReplicaHealth>[0]);
-    let now = Date.now();
-    mock.timers.enable({ apis: ['Date'], now });
-    health.begin();
     for (let checks = 0; checks < 20 && (await read()).state === 'starting'; checks++) {
       await health.check(await read(), spec);
       expect((await read()).state === 'ready' && led.length === 0, 'ready without a way to it').to.equal(false);

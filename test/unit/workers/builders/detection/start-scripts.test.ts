@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { commandUse, fileOf } from '../../../../../workers/builders/detection/start-scripts.js';
+import { ownProcessorMs } from '../../../../support/processor-time.js';
 
 const use = (command: string, scripts: Record<string, string> = {}, main: string | null = null) => {
   const found = commandUse(command, scripts, main);
@@ -130,10 +131,10 @@ describe('What a start script is for', () => {
   });
 
   it('takes linear time for hostile scripts', () => {
-    const began = Date.now();
+    const began = ownProcessorMs();
     for (const part of ['&& ', 'npx ', '-e ', 'a=b ', '" ', 'npm run x && ', '\\ '])
       use(part.repeat(100_000), { x: part.repeat(1000) });
-    expect(Date.now() - began).to.be.lessThan(5000);
+    expect(ownProcessorMs() - began).to.be.lessThan(5000);
   });
 
   it('finds the file that a command runs', () => {

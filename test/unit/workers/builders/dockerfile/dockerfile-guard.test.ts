@@ -4,6 +4,7 @@ import {
   guardDockerfile,
   namedImages,
 } from '../../../../../workers/builders/dockerfile/dockerfile-guard.js';
+import { ownProcessorMs } from '../../../../support/processor-time.js';
 
 const SERVICE = '01a20098-29f0-7198-b4cb-6e5d4e20444f';
 const guard = (text: string, buildArgs = {}, ownPrefix: string | null = null) =>
@@ -76,13 +77,13 @@ describe('A Dockerfile', () => {
     const texts = ['\n', '\\\n', 'ARG A=$A ', '# a=b\n', '${', 'FROM ', '--from=', "'", 'ranvier/', '\t', 'ARG A=1\n'];
     for (const piece of texts) {
       const text = `FROM a\n${piece.repeat(size / piece.length)}`;
-      const began = performance.now();
+      const began = ownProcessorMs();
       try {
         guard(text);
       } catch {
         // A refusal is also an answer.
       }
-      expect(performance.now() - began, JSON.stringify(piece)).to.be.lessThan(10_000);
+      expect(ownProcessorMs() - began, JSON.stringify(piece)).to.be.lessThan(10_000);
     }
   });
 });

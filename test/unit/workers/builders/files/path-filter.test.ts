@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createPathFilter } from '../../../../../workers/builders/files/path-filter.js';
+import { ownProcessorMs } from '../../../../support/processor-time.js';
 
 describe('includePaths and ignorePaths', () => {
   const cases: [include: string[], ignore: string[], kept: string[], left: string[]][] = [
@@ -53,12 +54,12 @@ describe('includePaths and ignorePaths', () => {
   });
 
   it('match deep paths and long patterns quickly', () => {
-    const began = performance.now();
+    const began = ownProcessorMs();
     const hostile = createPathFilter(
       [],
       Array.from({ length: 20 }, (_, n) => `${'**/a/*a*/'.repeat(50)}b${n}`),
     );
     expect(hostile.keeps(`${'a/'.repeat(1000)}file`)).to.equal(true);
-    expect(performance.now() - began).to.be.lessThan(30_000);
+    expect(ownProcessorMs() - began).to.be.lessThan(30_000);
   });
 });

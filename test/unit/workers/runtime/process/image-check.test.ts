@@ -27,7 +27,6 @@ describe('ImageCheck', () => {
         return { code, output: 'a line\nthe last line\n' };
       },
     });
-    check.begin();
   });
   afterEach(() => mock.timers.reset());
 

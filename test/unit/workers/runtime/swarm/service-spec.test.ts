@@ -113,7 +113,7 @@ describe('Swarm service of a replica', () => {
     const { Env = [] } = task(service).ContainerSpec ?? {};
     expect(Env).to.include.members(['GREETING=hello', 'RANVIER_RUN_ID=run-1']);
     expect(Env.filter((entry) => entry.startsWith('PORT='))).to.deep.equal([]);
-    expect(task(service).Networks).to.deep.equal([{ Target: CONTEXT.network }]);
+    expect(task(service).Networks).to.deep.equal([{ Target: CONTEXT.network, Aliases: [] }]);
   });
 
   it("joins its environment's network, or one of its own", () => {

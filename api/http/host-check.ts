@@ -1,0 +1,27 @@
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import type { Config } from '../../shared/core/config.js';
+import { AppError } from '../../shared/core/errors.js';
+import type { ApiMiddleware } from './state.js';
+
+const HOST = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/;
+
+/**
+ * Refuses requests whose Host is not a name of the API. Otherwise pages of another site could point their name at this host and pass the
+ * browser's same-origin policy (DNS rebinding). An IP address is accepted, because only pages of that address have it as their origin.
+ * A request with a key is accepted, because browsers do not send keys by themselves.
+ */
+export function checkHost({ publicUrl, apiHosts }: Pick<Config, 'publicUrl' | 'apiHosts'>): ApiMiddleware {
+  const names = new Set(['localhost', hostname().toLowerCase(), new URL(publicUrl).hostname, ...apiHosts]);
+  return (ctx, next) => {
+    const host = ctx.req.headers.host ?? '';
+    const [, address = '', name = ''] = HOST.exec(host) ?? [];
+    if (isIP(address) === 6 || isIP(name) === 4 || names.has(name.toLowerCase())) return next();
+    if (/^bearer /i.test(ctx.get('Authorization'))) return next();
+    throw new AppError(
+      'invalid_request',
+      'The API does not answer under this host name; set PUBLIC_URL, or add the name to API_HOSTS',
+      [{ path: 'header.Host', message: 'is no name of the API' }],
+    );
+  };
+}

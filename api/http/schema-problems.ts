@@ -1,0 +1,123 @@
+import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
+import type { ErrorDetail } from '../../shared/core/errors.js';
+
+const MAX_DETAILS = 20;
+/** Errors are compared with each other, and a body can have hundreds of thousands of them. */
+const MAX_COMPARED = 200;
+
+/** What each format accepts, for messages. */
+const FORMATS: Record<string, string> = {
+  branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
+  cron: 'a schedule of five fields, such as 0 * * * *',
+  'date-time': 'a time such as 2026-01-31T12:00:00Z',
+  email: 'an e-mail address',
+  'ip-range': 'an address or a range, such as 192.0.2.1 or 192.0.2.0/24',
+  'time-zone': 'the name of a time zone, such as Europe/Berlin',
+  uuid: 'a UUID',
+};
+
+/** Lists what is wrong with a value. Each `path` is `prefix` and the place in the value. */
+export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
+  if (validate(value)) return [];
+  const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
+  return errors
+    .filter((error) => !isImplied(error, errors))
+    .slice(0, MAX_DETAILS)
+    .map((error) => toDetail(error, prefix));
+}
+
+/** True if another error describes the same fault better. */
+function isImplied(
+  { keyword, instancePath, params, schemaPath }: ErrorObject,
+  errors: readonly ErrorObject[],
+): boolean {
+  const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
+  switch (keyword) {
+    // A text of a wrong length is not compared with its pattern (`createAjv`).
+    case 'pattern':
+    case 'format':
+      return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
+    // Alternatives are fields of which one is required.
+    case 'required':
+      return schemaPath.includes('/oneOf/');
+    // A value that may be null has the errors of both alternatives.
+    case 'anyOf':
+      return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
+    case 'type':
+      return (
+        params.type === 'null' &&
+        others(
+          (other) =>
+            isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf',
+        )
+      );
+    default:
+      return false;
+  }
+}
+
+function isAtOrBelow(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place}/`);
+}
+
+function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
+  const { instancePath, keyword, params } = error;
+  const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');
+  if (keyword === 'additionalProperties')
+    return { path: join(path, prefix, params.additionalProperty), message: 'is not a known field' };
+  if (keyword === 'required') return { path: join(path, prefix, params.missingProperty), message: 'is required' };
+  if (keyword === 'oneOf') {
+    const alternatives = error.schema as readonly { required: string[] }[];
+    const [field = '', ...others] = alternatives.flatMap(({ required }) => required);
+    const message = `is required unless ${others.join(' or ')} is given, and must not be given with it`;
+    return { path: join(path, prefix, field), message };
+  }
+  return { path, message: messageOf(error) };
+}
+
+function messageOf({ keyword, params, message, parentSchema }: ErrorObject): string {
+  switch (keyword) {
+    case 'enum':
+      return `must be one of ${params.allowedValues.join(', ')}`;
+    case 'not':
+    case 'pattern':
+      return parentSchema?.description === undefined
+        ? (message ?? '')
+        : `must be ${firstSentence(parentSchema.description)}`;
+    case 'format':
+      return `must be ${FORMATS[params.format] ?? `of the format ${params.format}`}`;
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`;
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`;
+    case 'minItems':
+      return `must have at least ${params.limit} entries`;
+    case 'maxItems':
+      return `must have at most ${params.limit} entries`;
+    case 'minimum':
+      return `must be at least ${params.limit}`;
+    case 'maximum':
+      return `must be at most ${params.limit}`;
+    case 'type':
+      return `must be ${withArticle(params.type)}`;
+    default:
+      return message ?? 'is not valid';
+  }
+}
+
+/** What a pattern accepts. The sentences after it say what the field is for. */
+function firstSentence(description: string): string {
+  return description.split(/\. (?=[A-Z])/, 1)[0] ?? '';
+}
+
+function withArticle(type: string | string[]): string {
+  if (typeof type !== 'string') return type.join(' or ');
+  if (type === 'null') return type;
+  return `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
+}
+
+/** Returns the path of a field: a JSON pointer in the body, `query.<name>` in the query. */
+function join(path: string, prefix: string, field: string): string {
+  if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
+  return `${path}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}

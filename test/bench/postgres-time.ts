@@ -1,0 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { testPostgresPid } from '../support/postgres.js';
+import { endedChildrenMs, processorMs } from '../support/processor-time.js';
+
+/** Milliseconds of processor time that the PostgreSQL of this run has used: its processes, and those that have ended. */
+export async function postgresMs(): Promise<number> {
+  const pid = testPostgresPid();
+  const ended = await endedChildrenMs(pid);
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  const alive = await Promise.all(children.map((child) => processorMs(Number(child))));
+  return alive.reduce((sum, ms) => sum + ms, ended + (await processorMs(pid)));
+}

@@ -1,0 +1,74 @@
+import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hostsText, type Neighbour } from './network-model.js';
+
+/** A file of a scope without sandboxes is removed when it is older than this, in milliseconds. */
+const YOUNG_MS = 10 * 60_000;
+
+/** The files that are mounted over /etc/hosts in sandboxes: one for each scope, below DATA_DIR. */
+export class HostsFiles {
+  readonly #folder: string;
+  readonly #published = new Map<string, string>();
+  #hostFile = '';
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async open(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o755 });
+    this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
+  }
+
+  /** Writes the neighbours of each scope. Scopes that are not in the map have none. */
+  async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>): Promise<void> {
+    for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
+      const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);
+      if (this.#published.get(scope) === text) continue;
+      await overwrite(this.#path(scope), text);
+      this.#published.set(scope, text);
+    }
+  }
+
+  /** Returns the path of a scope's file, which is made unless it exists. */
+  async fileOf(scope: string): Promise<string> {
+    const path = this.#path(scope);
+    await writeFile(path, hostsText([], this.#hostFile), { flag: 'wx', mode: 0o644 }).catch(
+      async (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+        await utimes(path, new Date(), new Date());
+      },
+    );
+    return path;
+  }
+
+  /** Removes the files of scopes that no sandbox uses. New files stay, because a file is made before its sandbox takes a slot. */
+  async removeUnused(used: ReadonlySet<string>): Promise<void> {
+    for (const scope of await readdir(this.#folder)) {
+      const path = this.#path(scope);
+      if (used.has(scope) || Date.now() - (await stat(path)).mtimeMs < YOUNG_MS) continue;
+      await rm(path, { force: true });
+      this.#published.delete(scope);
+    }
+  }
+
+  #path(scope: string): string {
+    return join(this.#folder, scope);
+  }
+}
+
+/** Changes a file in place, because sandboxes have mounted it. A reader never sees it empty. */
+async function overwrite(path: string, text: string): Promise<void> {
+  const file = await open(path, 'r+').catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    await writeFile(path, '', { mode: 0o644 });
+    return open(path, 'r+');
+  });
+  try {
+    const bytes = Buffer.from(text);
+    await file.write(bytes, 0, bytes.length, 0);
+    await file.truncate(bytes.length);
+  } finally {
+    await file.close();
+  }
+}

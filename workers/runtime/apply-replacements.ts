@@ -1,0 +1,95 @@
+import type { Transaction } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import {
+  abandonReplacement,
+  beginReplacement,
+  dropReplacement,
+  finishReplacement,
+  restartInPlace,
+} from '../replicas/replacement-store.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import {
+  planReplacements,
+  type ReplacementAction,
+  replacementDelayMs,
+  replacementMessage,
+} from './plan-replacements.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
+
+type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
+
+/** Added to the grace period of a replica that is restarted in its place, in milliseconds. */
+const STOP_SLACK_MS = 1_000;
+
+/**
+ * Applies what `planReplacements` decides for the replicas of a host. The service's log explains each action. `hasRoom` resolves to
+ * true if a second replica fits beside this one.
+ */
+export async function applyReplacements(
+  deps: Deps,
+  all: readonly ReplicaRow[],
+  hasRoom: (row: ReplicaRow) => Promise<boolean>,
+): Promise<void> {
+  // A volume never has a second server. Its controller restarts a server that hangs.
+  const rows = all.filter((row) => row.volume_id === null);
+  const now = Date.now();
+  const cramped = new Set<string>();
+  for (const row of rows) {
+    const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
+    if (isDue && !(await fits(deps, row, hasRoom))) cramped.add(row.id);
+  }
+  const startMs = deps.config.releaseTimeoutSeconds * 1000;
+  for (const action of planReplacements(rows, { now, startMs, hasRoom: ({ id }) => !cramped.has(id) })) {
+    try {
+      await apply(deps, action);
+    } catch (error) {
+      const { id } = action.type === 'drop' ? action.successor : action.failing;
+      deps.log.warn({ replica: id, err: error }, `a replica was not replaced: ${errorMessage(error)}`);
+    }
+  }
+}
+
+/** False also if it is not known whether there is room, for instance if the release cannot be read. */
+async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
+  try {
+    return await hasRoom(row);
+  } catch (error) {
+    log.warn({ replica: row.id, err: error }, `a replica is not replaced beside it: ${errorMessage(error)}`);
+    return false;
+  }
+}
+
+async function apply({ db, config, logs }: Deps, action: ReplacementAction): Promise<void> {
+  const now = Date.now();
+  const retryMs =
+    action.type === 'abandon'
+      ? replacementDelayMs(config.healthReplaceSeconds * 1000, action.failing.replacements + 1)
+      : 0;
+  const log = async (trx: Transaction) => {
+    if (action.type === 'drop') return;
+    const { service_id: serviceId, deployment_id: deploymentId } = action.failing;
+    const level = action.type === 'finish' ? ('info' as const) : ('warn' as const);
+    const lines = [
+      { level, message: replacementMessage(action, now, retryMs), timestamp: new Date(now).toISOString() },
+    ];
+    await logs.append({ serviceId, deploymentId, source: 'system', lines }, trx);
+  };
+  switch (action.type) {
+    case 'begin':
+      await beginReplacement(db, action.failing, log);
+      return;
+    case 'restartInPlace': {
+      const startAt = new Date(now + config.stopGraceSeconds * 1000 + STOP_SLACK_MS);
+      await restartInPlace(db, action.failing, startAt, log);
+      return;
+    }
+    case 'finish':
+      await finishReplacement(db, action.failing, action.successor, log);
+      return;
+    case 'abandon':
+      await abandonReplacement(db, action.failing, action.successor, new Date(now + retryMs), log);
+      return;
+    case 'drop':
+      await dropReplacement(db, action.successor);
+  }
+}

@@ -1,0 +1,82 @@
+import type { ReplicaState } from '../replicas/model.js';
+
+/** Time until the next check, in milliseconds, by the state of the replica. */
+const INTERVAL_MS = {
+  /** No check of the new replica has succeeded yet: a share of the time since its start, within these bounds. */
+  starting: { share: 1 / 6, least: 15, most: 250 },
+  /** The new replica passed a check and has to pass another one. */
+  proving: 50,
+  failing: 1_000,
+  ready: 5_000,
+};
+/** A replica without a port is ready when it has run this long, in milliseconds. */
+const SETTLED_MS = 1_000;
+/** Checks in a row that a new replica with a port must pass before it gets requests. */
+const PASSES_TO_START = 2;
+/** Checks in a row that an unhealthy replica must pass before it gets requests again. */
+const PASSES_TO_RECOVER = 1;
+/** Checks in a row that a ready replica must fail before it gets no more requests. */
+const FAILURES_TO_LEAVE = 2;
+/** A decision depends on at most this many results. */
+export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
+
+export interface CheckedReplica {
+  state: ReplicaState;
+  /** Null if the application listens on no port. */
+  port: number | null;
+  /** The results of this attempt's checks, oldest first, true if the check passed. */
+  checks: readonly boolean[];
+  /** The time since this attempt began, in milliseconds. */
+  upMs: number;
+}
+
+export interface Readiness {
+  /** `same`: the check changes nothing; only its time is recorded, if the replica is ready. */
+  verdict: 'ready' | 'unhealthy' | 'same';
+  /** Time until the next check, in milliseconds. */
+  nextCheckMs: number;
+}
+
+/** Decides from the history of checks whether a replica gets requests, and when to check it again. */
+export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): Readiness {
+  const passes = inARow(checks, true);
+  const failures = inARow(checks, false);
+  if (state === 'ready') {
+    const verdict = failures >= FAILURES_TO_LEAVE ? 'unhealthy' : 'same';
+    return { verdict, nextCheckMs: failures > 0 ? INTERVAL_MS.failing : INTERVAL_MS.ready };
+  }
+  const isNew = state === 'starting';
+  if (passes >= (isNew && port !== null ? PASSES_TO_START : PASSES_TO_RECOVER)) {
+    return { verdict: 'ready', nextCheckMs: INTERVAL_MS.ready };
+  }
+  if (!isNew) return { verdict: 'same', nextCheckMs: INTERVAL_MS.failing };
+  return { verdict: 'same', nextCheckMs: passes > 0 ? INTERVAL_MS.proving : startingInterval(upMs) };
+}
+
+/** Checks of ready replicas start at multiples of this time, in milliseconds, so that one pass starts many of them. */
+const TOGETHER_MS = 500;
+
+/** When the next check is due, in milliseconds since the epoch: never later than after `nextCheckMs`. */
+export function checkTime(now: number, nextCheckMs: number): number {
+  const at = now + nextCheckMs;
+  return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);
+}
+
+function startingInterval(upMs: number): number {
+  const { share, least, most } = INTERVAL_MS.starting;
+  return Math.min(most, Math.max(least, Math.round(upMs * share)));
+}
+
+/** True if a replica that listens on no port has run long enough to be ready. Times are milliseconds since the epoch. */
+export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_MS): boolean {
+  return now - startedAt >= settledMs;
+}
+
+/** An answer is healthy if its status is 2xx or 3xx. */
+export function isHealthyStatus(status: number): boolean {
+  return status >= 200 && status < 400;
+}
+
+function inARow(checks: readonly boolean[], result: boolean): number {
+  return checks.length - 1 - checks.lastIndexOf(!result);
+}

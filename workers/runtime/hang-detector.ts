@@ -1,0 +1,78 @@
+import { connect } from 'node:net';
+
+/** Times in milliseconds. */
+export interface HangTimes {
+  /** The wait after an answered request. */
+  interval: number;
+  /** Timeout of the first byte of an answer. */
+  patience: number;
+}
+
+const TIMES: HangTimes = { interval: 30_000, patience: 10_000 };
+/** Requests in a row without an answer after which the application counts as hanging. One may be due to a slow start or a busy host. */
+const SILENCES = 2;
+
+export interface HangTarget {
+  address: string;
+  port: number;
+  /** The Host header. */
+  host: string;
+}
+
+/**
+ * Finds an application that hangs while its port accepts connections: the kernel accepts them for it. For services without
+ * a `healthCheckPath`. Any answer counts, also an error or a closed connection. The requests run in the background, so that
+ * nothing waits for an application that hangs. Each attempt to run a replica has a detector of its own.
+ */
+export class HangDetector {
+  readonly #times: HangTimes;
+  #silences = 0;
+  #asking = false;
+  #nextAt: number;
+
+  constructor(times: HangTimes = TIMES) {
+    this.#times = times;
+    this.#nextAt = Date.now() + times.interval;
+  }
+
+  /** Returns '' unless the last requests got no answer, and then the reason. Starts the next request if it is due. */
+  observe(target: HangTarget): string {
+    if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
+    const seconds = this.#times.patience / 1000;
+    return this.#silences >= SILENCES
+      ? `the port accepts connections, but a request got no answer within ${seconds} s`
+      : '';
+  }
+
+  #ask(target: HangTarget): void {
+    this.#asking = true;
+    void isSilent(target, this.#times.patience).then((silent) => {
+      this.#asking = false;
+      this.#silences = silent ? this.#silences + 1 : 0;
+      // While it is silent, the next check asks again.
+      this.#nextAt = silent ? 0 : Date.now() + this.#times.interval;
+    });
+  }
+}
+
+/** True if the port accepts a request and sends nothing back in time. Never rejects. */
+function isSilent({ address, port, host }: HangTarget, patience: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    let accepted = false;
+    const socket = connect({ host: address, port });
+    const end = (silent: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(silent);
+    };
+    const timer = setTimeout(() => end(accepted), patience);
+    socket.once('connect', () => {
+      accepted = true;
+      socket.write(`HEAD / HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: ranvier-health\r\nConnection: close\r\n\r\n`);
+    });
+    socket.once('data', () => end(false));
+    socket.once('end', () => end(false));
+    // The health check itself notices a port that refuses connections.
+    socket.once('error', () => end(false));
+  });
+}

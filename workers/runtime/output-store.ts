@@ -1,0 +1,59 @@
+import { type Db, isRefusal, type Transaction } from '../../shared/core/database/client.js';
+import type { LogLevel } from '../../shared/logs/model.js';
+import { leftOut } from '../logs/log-sink.js';
+import type { Masker } from '../masking/mask.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import type { RuntimeLogs } from './replica-runtime-deps.js';
+
+export interface OutputStoreOptions<Mark> {
+  /** Up to where the output is in the log. */
+  mark: Mark;
+  masker: Masker;
+  /** Moves the mark in the database. Resolves to false if it is not at `from`. */
+  move: (trx: Transaction, from: Mark, to: Mark) => Promise<boolean>;
+}
+
+/**
+ * Stores the output of one replica, masked, in the log of its service. One transaction stores lines and moves the mark behind them, so
+ * each line is stored exactly once, and another worker continues exactly behind it.
+ */
+export class OutputStore<Mark> {
+  readonly #deps: { db: Db; logs: RuntimeLogs };
+  readonly #row: ReplicaRow;
+  readonly #options: OutputStoreOptions<Mark>;
+  #mark: Mark;
+
+  constructor(deps: { db: Db; logs: RuntimeLogs }, row: ReplicaRow, options: OutputStoreOptions<Mark>) {
+    this.#deps = deps;
+    this.#row = row;
+    this.#options = options;
+    this.#mark = options.mark;
+  }
+
+  get mark(): Mark {
+    return this.#mark;
+  }
+
+  /**
+   * Stores lines and moves the mark. Lines that the database refuses are replaced by a note. Returns false if another worker has moved
+   * the mark; this store must then not be used any more.
+   */
+  async append(texts: readonly string[], mark: Mark, level: LogLevel = 'info'): Promise<boolean> {
+    const timestamp = new Date().toISOString();
+    const lines = texts.map((text) => ({ level, message: this.#options.masker.mask(text), timestamp }));
+    const { service_id: serviceId, deployment_id: deploymentId, run_id: runId } = this.#row;
+    const batch = { serviceId, deploymentId, runId, source: 'runtime' as const, lines };
+    const store = (stored: typeof batch) =>
+      this.#deps.db.transaction(async (trx) => {
+        if (!(await this.#options.move(trx, this.#mark, mark))) return false;
+        if (stored.lines.length > 0) await this.#deps.logs.append(stored, trx);
+        return true;
+      });
+    const stored = await store(batch).catch((error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      return store(leftOut(batch, error));
+    });
+    if (stored) this.#mark = mark;
+    return stored;
+  }
+}

@@ -1,0 +1,174 @@
+import type { ReplicaRow } from '../replicas/rows.js';
+
+/** The wait doubles with each replacement in a row, at most this often. */
+const MAX_DOUBLINGS = 5;
+
+/** The time after which a failing replica is replaced, in milliseconds. `replacements` counts the earlier ones in a row. */
+export function replacementDelayMs(firstMs: number, replacements: number): number {
+  return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
+}
+
+export type WatchedReplica = Pick<
+  ReplicaRow,
+  | 'id'
+  | 'deployment_id'
+  | 'generation'
+  | 'position'
+  | 'desired'
+  | 'state'
+  | 'exit_detail'
+  | 'next_start_at'
+  | 'ready_at'
+  | 'started_at'
+  | 'created_at'
+  | 'failing_since'
+  | 'health_answer'
+  | 'replace_at'
+  | 'replacements'
+  | 'surge_failed'
+  | 'replaces'
+>;
+
+/** One action of the supervisor about replicas that go on failing their health check. */
+export type ReplacementAction<T extends WatchedReplica = ReplicaRow> =
+  /** Starts a new replica beside the failing one. */
+  | { type: 'begin'; failing: T; allFail: boolean }
+  /** Stops the failing replica and starts a new one in its place. */
+  | { type: 'restartInPlace'; failing: T; allFail: boolean; why: 'no room' | 'did not help' }
+  /** The new replica is healthy: it takes the place of the failing one, which stops. */
+  | { type: 'finish'; failing: T; successor: T }
+  /** The new replica did not become healthy: it stops, and the failing one stays until the next try. */
+  | { type: 'abandon'; failing: T; successor: T }
+  /** The new replica is no longer needed. */
+  | { type: 'drop'; successor: T };
+
+export interface ReplacementOptions<T extends WatchedReplica> {
+  /** Milliseconds since the epoch. */
+  now: number;
+  /** The time within which a new replica must become healthy, in milliseconds. */
+  startMs: number;
+  /** True if a second replica fits beside this one. */
+  hasRoom: (replica: T) => boolean;
+}
+
+/**
+ * Decides which failing replicas of a host are replaced now. The replicas of a release are replaced one after another, so
+ * that an outside fault, such as a database that is away, never takes down all of them: they would recover by themselves.
+ */
+export function planReplacements<T extends WatchedReplica>(
+  rows: readonly T[],
+  options: ReplacementOptions<T>,
+): ReplacementAction<T>[] {
+  const releases = new Map<string, T[]>();
+  for (const row of rows) {
+    if (row.desired !== 'running' || row.state === 'stopped') continue;
+    const known = releases.get(row.deployment_id);
+    if (known) known.push(row);
+    else releases.set(row.deployment_id, [row]);
+  }
+  return [...releases.values()].flatMap((release) => planRelease(release, options));
+}
+
+function planRelease<T extends WatchedReplica>(
+  release: readonly T[],
+  options: ReplacementOptions<T>,
+): ReplacementAction<T>[] {
+  const successors = release.filter((row) => row.replaces !== null);
+  if (successors.length > 0) return successors.flatMap((row) => planSuccessor(row, release, options));
+  // With two generations, a restart is under way, which replaces all replicas.
+  if (release.some((row) => row.generation !== release[0]?.generation)) return [];
+  if (release.some((row) => isComingUp(row, options))) return [];
+  const [failing] = release
+    .filter((row) => isDue(row, options))
+    .sort(
+      (a, b) =>
+        time(a.failing_since ?? a.started_at) - time(b.failing_since ?? b.started_at) || a.position - b.position,
+    );
+  if (!failing) return [];
+  const allFail = release.length > 1 && release.every((row) => row.state === 'unhealthy');
+  if (failing.surge_failed) return [{ type: 'restartInPlace', failing, allFail, why: 'did not help' }];
+  if (!options.hasRoom(failing)) return [{ type: 'restartInPlace', failing, allFail, why: 'no room' }];
+  return [{ type: 'begin', failing, allFail }];
+}
+
+function planSuccessor<T extends WatchedReplica>(
+  successor: T,
+  release: readonly T[],
+  { now, startMs }: ReplacementOptions<T>,
+): ReplacementAction<T>[] {
+  const failing = release.find((row) => row.id === successor.replaces);
+  if (!failing) return [{ type: 'drop', successor }];
+  if (successor.state === 'ready') return [{ type: 'finish', failing, successor }];
+  if (failing.state === 'ready') return [{ type: 'drop', successor }];
+  const hasFailed = successor.state === 'exited' && successor.ready_at === null;
+  const isLate = now - successor.created_at.getTime() >= startMs;
+  return hasFailed || isLate ? [{ type: 'abandon', failing, successor }] : [];
+}
+
+/** True for a replica that was restarted in its place and still has time to become healthy. */
+function isComingUp(
+  row: WatchedReplica,
+  { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>,
+): boolean {
+  const begun = Math.max(row.created_at.getTime(), time(row.next_start_at));
+  return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
+}
+
+/** True if a replica that was healthy once has failed for too long, or has not become healthy after another start. */
+function isDue(row: WatchedReplica, { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>): boolean {
+  if (row.ready_at === null || time(row.replace_at) > now) return false;
+  if (row.state === 'unhealthy') return row.replace_at !== null;
+  return row.state === 'starting' && row.started_at !== null && now - row.started_at.getTime() >= startMs;
+}
+
+function time(date: Date | null): number {
+  return date?.getTime() ?? 0;
+}
+
+/** The line in the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
+export function replacementMessage<T extends WatchedReplica>(
+  action: ReplacementAction<T>,
+  now: number,
+  retryMs: number,
+): string {
+  switch (action.type) {
+    case 'begin':
+      return `${trouble(action.failing, now)}: a new one starts beside it and takes its place when it is healthy${together(action.allFail)}`;
+    case 'restartInPlace': {
+      const why =
+        action.why === 'no room'
+          ? 'there is no memory for a second one beside it'
+          : 'a new one beside it did not become healthy';
+      return `${trouble(action.failing, now)}: it is stopped and started again, because ${why}${together(action.allFail)}`;
+    }
+    case 'finish':
+      return `The new replica ${action.failing.position} is healthy: it takes the place of the one that failed its health check`;
+    case 'abandon': {
+      const { position } = action.failing;
+      const cause = causeOf(action.successor);
+      return `The new replica ${position} did not become healthy (${cause}): the old one stays, and the next try begins in ${seconds(retryMs)} s`;
+    }
+    case 'drop':
+      return '';
+  }
+}
+
+function trouble(row: WatchedReplica, now: number): string {
+  const since = row.failing_since ?? row.started_at;
+  const lasted = since === null ? '' : ` for ${seconds(now - since.getTime())} s`;
+  const answer = row.health_answer === '' ? '' : ` (the last answer: ${row.health_answer})`;
+  return `Replica ${row.position} has failed its health check${lasted}${answer}`;
+}
+
+function together(allFail: boolean): string {
+  return allFail ? '; every replica fails, and they are replaced one after another' : '';
+}
+
+function causeOf(row: WatchedReplica): string {
+  if (row.state === 'exited' || row.exit_detail !== '') return `it ${row.exit_detail}`;
+  return row.health_answer === '' ? 'it gave no good answer in time' : row.health_answer;
+}
+
+function seconds(ms: number): number {
+  return Math.max(0, Math.round(ms / 1000));
+}

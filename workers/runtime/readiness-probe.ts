@@ -1,0 +1,147 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/client.js';
+import { errorMessage } from '../../shared/core/errors.js';
+import { isDataKind } from '../../shared/services/model.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../replicas/store.js';
+import type { CheckRecorder } from './check-recorder.js';
+import { CHECKS_KEPT, checkTime, decideReadiness, hasSettled } from './decide-readiness.js';
+import { HangDetector } from './hang-detector.js';
+import { checkHealth } from './health-check.js';
+import { replacementDelayMs } from './plan-replacements.js';
+import type { ReleaseSpec } from './runtime-driver.js';
+
+/** Another answer of a failing check is recorded at most this often, in milliseconds. */
+const RECORD_MS = 1_000;
+
+/** Checks the servers of data services. */
+export interface ServerProbe {
+  /** Resolves to '' if the server accepts connections, and otherwise to the reason. */
+  probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
+  /** The time since which the server has given no answer at all, in milliseconds. */
+  silentMs(replicaId: string): number;
+}
+
+/** Runs the HEALTHCHECK of a replica's image. */
+export interface ImageProbe {
+  /** Returns why the check does not pass; '' if it does, or if the image has none. */
+  trouble(row: ReplicaRow, spec: ReleaseSpec): string;
+}
+
+export interface ProbeDeps {
+  db: Db;
+  config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
+  checks: Pick<CheckRecorder, 'add'>;
+}
+
+/** The readiness probe of one attempt to run a replica: runs a check when one is due, and records what `decideReadiness` decides. */
+export class ReadinessProbe {
+  readonly #db: Db;
+  readonly #recorder: Pick<CheckRecorder, 'add'>;
+  readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
+  readonly #settledMs: number | undefined;
+  readonly #probe: ServerProbe | undefined;
+  readonly #imageProbe: ImageProbe | undefined;
+  readonly #hangs = new HangDetector();
+  #checks: boolean[] = [];
+  readonly #startedAt = Date.now();
+  #nextCheckAt = 0;
+  #recordedAt = 0;
+
+  /**
+   * `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks data services, `imageProbe`
+   * runs the HEALTHCHECK of images.
+   */
+  constructor(
+    { db, config, checks }: ProbeDeps,
+    {
+      settledMs,
+      probe,
+      imageProbe,
+    }: { settledMs?: number | undefined; probe?: ServerProbe | undefined; imageProbe?: ImageProbe } = {},
+  ) {
+    this.#db = db;
+    this.#recorder = checks;
+    this.#config = config;
+    this.#settledMs = settledMs;
+    this.#probe = probe;
+    this.#imageProbe = imageProbe;
+  }
+
+  /** When the next check is due, in milliseconds since the epoch. */
+  get nextCheckAt(): number {
+    return this.#nextCheckAt;
+  }
+
+  /**
+   * True if the server of a data service has given no answer at all for so long that it must be restarted. There is never a second
+   * server beside it.
+   */
+  isServerSilent({ id, ready_at }: ReplicaRow): boolean {
+    return ready_at !== null && (this.#probe?.silentMs(id) ?? 0) >= this.#config.healthReplaceSeconds * 1000;
+  }
+
+  /**
+   * Runs a check if one is due. `ownsPort` resolves to false if another process listens on the replica's port; the check
+   * then fails without a request to it. `own` is the port on which the application listens.
+   */
+  async check(
+    row: ReplicaRow,
+    spec: ReleaseSpec,
+    ownsPort: (port: number) => Promise<boolean>,
+    own = row.port,
+  ): Promise<void> {
+    if (Date.now() < this.#nextCheckAt) return;
+    const answer = (await this.#trouble(row, spec, ownsPort, own)) || (this.#imageProbe?.trouble(row, spec) ?? '');
+    this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
+    const { state, port } = row;
+    const { verdict, nextCheckMs } = decideReadiness({
+      state,
+      port,
+      checks: this.#checks,
+      upMs: Date.now() - this.#startedAt,
+    });
+    if (verdict === 'ready') await recordReady(this.#db, row);
+    else if (verdict === 'unhealthy') {
+      const delayMs = replacementDelayMs(
+        this.#config.healthReplaceSeconds * 1000,
+        wasStable(row, new Date()) ? 0 : row.replacements,
+      );
+      await recordUnhealthy(this.#db, row, { answer, replaceAt: new Date(Date.now() + delayMs) });
+    } else if (row.ready_at !== null) await this.#recordUnchanged(row, answer);
+    this.#nextCheckAt = checkTime(Date.now(), nextCheckMs);
+  }
+
+  async #recordUnchanged(row: ReplicaRow, answer: string): Promise<void> {
+    if (answer === row.health_answer) {
+      this.#recorder.add(row);
+      return;
+    }
+    const now = Date.now();
+    if (now - this.#recordedAt < RECORD_MS) return;
+    this.#recordedAt = now;
+    await recordChecked(this.#db, row, answer);
+  }
+
+  /** Why the replica does not pass the check; '' if it passes. */
+  async #trouble(
+    row: ReplicaRow,
+    spec: ReleaseSpec,
+    ownsPort: (port: number) => Promise<boolean>,
+    own: number | null,
+  ): Promise<string> {
+    const { address, port } = row;
+    if (port === null)
+      return hasSettled(this.#startedAt, Date.now(), this.#settledMs) ? '' : 'it has just been started';
+    if (!(await ownsPort(port))) return `its process does not listen on port ${own}`;
+    if (isDataKind(spec.kind) && this.#probe !== undefined) {
+      return this.#probe.probe(row, spec).catch((error: unknown) => errorMessage(error));
+    }
+    const host = `${spec.slug}.${this.#config.edgeDomain}`;
+    const { healthCheckPath: path } = spec.configuration;
+    const health = await checkHealth({ address, port, path, host });
+    if (!health.healthy) return health.answer;
+    // Only the applications of web services are known to speak HTTP.
+    return path === '' && spec.kind === 'web' ? this.#hangs.observe({ address, port, host }) : '';
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * What a container is for: a command on the host's system, the same without root, the processes of an image, or the programs that unpack
+ * and build images.
+ */
+export type ContainerKind = 'command' | 'rootless' | 'image' | 'imageTools';
+
+/** Docker's list. */
+const OF_IMAGES = [
+  ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE', 'NET_RAW'],
+  ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
+].map((name) => `CAP_${name}`);
+
+/** What the processes of a container may do. Those of images count in their user namespace alone. */
+export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = {
+  command: [],
+  // The kernel asks for it when user 0 is given another number. It is gone before the command starts.
+  rootless: ['CAP_SETFCAP'],
+  image: OF_IMAGES,
+  imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],
+};

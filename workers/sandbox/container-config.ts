@@ -1,0 +1,205 @@
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { CAPABILITIES, type ContainerKind } from './capabilities.js';
+import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
+import { hostMounts, imageMounts, type Mount, maskedPaths } from './container-mounts.js';
+import { MARKER } from './proc.js';
+import {
+  APP_PATH,
+  asOrdinaryUser,
+  assertVariable,
+  type ContainedHost,
+  type Host,
+  type HostedCommand,
+  INIT_PATH,
+  MAPPED_ROOT,
+  NOT_OWNED,
+  type Plan,
+  resourceLimits,
+  USUAL_PATH,
+} from './sandbox-plan.js';
+import type { Seccomp } from './seccomp.js';
+import { IMAGE_USERS } from './service-users.js';
+
+/** If the host's memory runs out, the kernel ends hosted code before the platform. */
+const OOM_SCORE = 500;
+
+/** Variables that some shell does not allow to be set. No other program reads them. */
+const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
+
+interface Capabilities {
+  bounding: readonly string[];
+  effective: readonly string[];
+  inheritable: readonly string[];
+  permitted: readonly string[];
+  ambient: readonly string[];
+}
+
+interface IdMapping {
+  containerID: number;
+  hostID: number;
+  size: number;
+}
+
+interface Hook {
+  path: string;
+  args: string[];
+  env: string[];
+}
+
+/** The parts of the OCI runtime specification that are used here. */
+export interface ContainerConfig {
+  ociVersion: string;
+  root: { path: string; readonly: boolean };
+  process: {
+    terminal: boolean;
+    user: { uid: number; gid: number; additionalGids?: number[] };
+    cwd: string;
+    args: string[];
+    env: string[];
+    capabilities: Capabilities;
+    noNewPrivileges: boolean;
+    oomScoreAdj: number;
+    rlimits: { type: string; hard: number; soft: number }[];
+  };
+  mounts: Mount[];
+  hooks: { createContainer: Hook[] };
+  linux: {
+    namespaces: { type: string }[];
+    uidMappings?: IdMapping[];
+    gidMappings?: IdMapping[];
+    cgroupsPath?: string;
+    resources?: object;
+    seccomp?: Seccomp;
+    maskedPaths: string[];
+    readonlyPaths: string[];
+  };
+}
+
+/**
+ * The configuration of a container: on the host's own system without privileges, or with the root and the users of `plan.mapped`. It
+ * joins the network of the process that starts it. Throws if a variable has a name or a value that cannot be passed.
+ */
+export function containerConfig(
+  host: ContainedHost,
+  plan: Plan,
+  { cwd, env, command }: HostedCommand,
+  id: string,
+): ContainerConfig {
+  const { oci, cgroups } = host;
+  const { mapped } = plan;
+  const kind = kindOf(host, plan);
+  const users = usersOf(host, plan);
+  const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
+  const isRootless = kind === 'rootless';
+  const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, isRootless ? 'deferred' : 'here'];
+  const byInit = [...(isRootless ? asOrdinaryUser(plan.uid) : []), ...init, '/bin/sh', '-c', command];
+  const namespaces = ['pid', 'ipc', 'mount', ...(cgroups ? ['cgroup'] : []), ...(users ? ['user'] : [])];
+  return {
+    ociVersion: '1.0.2',
+    root: { path: mapped === null ? oci.rootfs : MAPPED_ROOT, readonly: kind !== 'image' },
+    process: {
+      terminal: false,
+      user: userOf(plan, kind),
+      cwd: ofImage.length > 0 ? cwd : '/',
+      args: ofImage.length > 0 ? ofImage : byInit,
+      env: isRootless ? deferred(env) : Object.entries(env).map(variable),
+      capabilities: capabilitiesOf(kind),
+      // Programs of a Dockerfile may change their user, in the user namespace.
+      noNewPrivileges: kind !== 'imageTools',
+      oomScoreAdj: OOM_SCORE,
+      rlimits: resourceLimits(plan, cgroups !== null, countedOf(kind)).map(({ name, value }) => {
+        return { type: `RLIMIT_${name}`, hard: value, soft: value };
+      }),
+    },
+    mounts: kind === 'image' ? imageMounts(host, plan) : hostMounts(host, plan),
+    hooks: { createContainer: hooksOf(host, plan, kind) },
+    linux: {
+      namespaces: namespaces.map((type) => ({ type })),
+      ...(users === null ? {} : { uidMappings: [users], gidMappings: [users] }),
+      ...(cgroups === null ? {} : { cgroupsPath: join(cgroups.runtimePath, id), resources: resourcesOf(host, plan) }),
+      ...(oci.seccomp === null ? {} : { seccomp: oci.seccomp[kind] }),
+      maskedPaths: maskedPaths(cgroups !== null),
+      readonlyPaths: ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`),
+    },
+  };
+}
+
+function kindOf({ level }: Host, { mapped }: Plan): ContainerKind {
+  if (mapped === null) return level === 'rootless' ? 'rootless' : 'command';
+  return mapped.process === null ? 'imageTools' : 'image';
+}
+
+/** Names what the kernel counts the processes of, if there is no control group. */
+function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
+  if (kind !== 'rootless') return 'service';
+  const [major = 0, minor = 0] = release().split('.').map(Number);
+  return major > 5 || (major === 5 && minor >= 14) ? 'container' : 'all';
+}
+
+/** The users of the container's own user namespace; null if it has none. */
+function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
+  if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
+  if (level !== 'rootless') return null;
+  // The network is joined in a user namespace in which the platform's user is the root.
+  return { containerID: 0, hostID: network ? 0 : uid, size: 1 };
+}
+
+function userOf({ uid, mapped }: Plan, kind: ContainerKind): ContainerConfig['process']['user'] {
+  if (kind === 'command') return { uid, gid: uid };
+  if (!mapped?.process) return { uid: 0, gid: 0 };
+  const { user } = mapped.process;
+  return { uid: user.uid, gid: user.gid, additionalGids: user.groups };
+}
+
+function capabilitiesOf(kind: ContainerKind): Capabilities {
+  const names = CAPABILITIES[kind];
+  return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };
+}
+
+/** Variables that the init passes on to the command. The programs that take its privileges away before do not get them. */
+function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
+  const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
+  return [
+    `PATH=${USUAL_PATH.join(':')}`,
+    `${MARKER}=${mark}`,
+    `RANVIER_NAMES=${later.join(' ')}`,
+    ...Object.entries(env).map(([name, value]) => {
+      return `${later.includes(name) ? 'RANVIER_ENV_' : ''}${variable([name, value])}`;
+    }),
+  ];
+}
+
+function variable([name, value]: [string, string]): string {
+  assertVariable(name, value);
+  return `${name}=${value}`;
+}
+
+function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
+  const bytes = limits.memoryMb * 1024 * 1024;
+  return {
+    // Rules for devices need root. In a user namespace no device can be made.
+    ...(level === 'rootless' ? {} : { devices: [{ allow: false, access: 'rwm' }] }),
+    memory: { limit: bytes, ...(oci.limitsSwap ? { swap: bytes } : {}) },
+    cpu: { quota: quotaOf(limits.cpu), period: CPU_PERIOD_US },
+    pids: { limit: limits.pids },
+  };
+}
+
+/** What runs in the namespaces of the container before its command. */
+function hooksOf({ oci }: ContainedHost, { image, uid }: Plan, kind: ContainerKind): Hook[] {
+  if (kind === 'rootless') {
+    // The one user namespace is that of the command's user.
+    const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
+    return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
+  }
+  if (kind !== 'command' || image === null) return [];
+  // Makes the service's user the owner of the files of the image, in the writable layer over it.
+  const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
+  const own = ['-xdev', '-exec', 'chown', '-h', `${uid}:${uid}`, '{}', '+'];
+  return [hook('/usr/bin/find', ['find', join(oci.rootfs, APP_PATH), ...own, '(', ...pruned, ')', '-prune'])];
+}
+
+function hook(path: string, args: string[]): Hook {
+  return { path, args, env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'] };
+}

@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, lstat, mkdir, mkdtemp, readlink, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exists, unlessAbsent } from '../../shared/core/exists.js';
+import { runLimited } from '../../shared/core/run-limited.js';
+import { removeTree } from '../core/folders.js';
+import { type CgroupRoots, limitsSwap } from './cgroup.js';
+import { overlayFolders, overlayLayers } from './container-mounts.js';
+import { ENTER, INIT, RECORD } from './programs.js';
+import {
+  type ContainerHost,
+  HIDE_CANDIDATES,
+  INIT_PATH,
+  INSIDE,
+  MAPPED_ROOT,
+  OTHER_NAMES_PATH,
+  USUAL_PATH,
+} from './sandbox-plan.js';
+import { hostSeccomp } from './seccomp.js';
+import { isRoot } from './service-users.js';
+
+/** The folders of the host's system that every container sees, read only. Nothing else of the host is in a container. */
+const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
+/** Folders that are empty or made for each container. */
+const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
+/** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
+const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
+const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
+
+/** Debian has `python3` only, and most Procfiles say `python`. */
+const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';
+
+/** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
+export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
+
+/** The folder of the programs around hosted commands and of the root of containers. */
+function programsFolder(dataDir: string): string {
+  return join(dataDir, 'containers');
+}
+
+/** Writes the program that runs around a hosted command. Returns its path. */
+export async function writeInit(dataDir: string): Promise<string> {
+  const path = join(programsFolder(dataDir), 'init');
+  await mkdir(programsFolder(dataDir), { recursive: true });
+  await replaceFile(path, INIT);
+  return path;
+}
+
+/**
+ * Finds the programs and prepares the root of containers below DATA_DIR. Returns what there is for each of the runtimes that is installed;
+ * nothing if conmon is not.
+ */
+export async function findContainers(
+  dataDir: string,
+  cgroups: CgroupRoots | null,
+  runtimes: readonly string[],
+): Promise<ContainerHost[]> {
+  const conmon = await programPath('conmon');
+  const found = (await Promise.all(runtimes.map(programPath))).filter((path) => path !== null);
+  if (conmon === null || found.length === 0) return [];
+  const folder = programsFolder(dataDir);
+  const rootfs = join(folder, 'root');
+  await mkdir(rootfs, { recursive: true });
+  await chmod(rootfs, 0o755);
+  const system = await prepareRoot(rootfs);
+  const [record, enter] = [join(folder, 'record'), join(folder, 'enter')];
+  await replaceFile(join(rootfs, INIT_PATH), INIT);
+  await mkdir(join(rootfs, OTHER_NAMES_PATH), { recursive: true });
+  await replaceFile(join(rootfs, OTHER_NAMES_PATH, 'python'), PYTHON);
+  await replaceFile(record, RECORD);
+  await replaceFile(enter, ENTER);
+  const [seccomp, overlayOptions, resolver, hasHosts, hasImageTools] = await Promise.all([
+    hostSeccomp(),
+    usableOverlay(folder),
+    realpath('/etc/resolv.conf').catch(() => null),
+    exists('/etc/hosts'),
+    canRunImages(),
+  ]);
+  const swap = cgroups !== null && (await limitsSwap(cgroups));
+  const programs = { conmon, rootfs, record, enter };
+  const shared = { ...programs, system, hasImageTools, seccomp, overlayOptions, limitsSwap: swap, resolver, hasHosts };
+  return found.map((runtime) => ({ runtime, ...shared }));
+}
+
+/** True if this host has the programs for images, and users for them: images need many, which root alone may give. */
+async function canRunImages(): Promise<boolean> {
+  if (!isRoot()) return false;
+  const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));
+  if (tools.includes(null)) return false;
+  return mkdir(MAPPED_ROOT, { recursive: true }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The path of a program; null if the host does not have it. */
+async function programPath(name: string): Promise<string | null> {
+  for (const folder of USUAL_PATH) {
+    if (await exists(join(folder, name))) return join(folder, name);
+  }
+  return null;
+}
+
+/** Makes the folders and links of the root. Returns the folders of the system that are to be mounted. */
+async function prepareRoot(rootfs: string): Promise<string[]> {
+  const system: string[] = [];
+  for (const path of MADE) await mkdir(join(rootfs, path), { recursive: true });
+  for (const name of SYSTEM) {
+    const info = await unlessAbsent(lstat(join('/', name)));
+    if (info === null) continue;
+    if (info.isSymbolicLink()) {
+      const target = await readlink(join('/', name));
+      await symlink(target, join(rootfs, name)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+    } else if (info.isDirectory()) {
+      await mkdir(join(rootfs, name), { recursive: true });
+      system.push(join('/', name));
+    }
+  }
+  return system;
+}
+
+/** A shell reads its program as it goes, so a file that one may be reading is replaced as a whole. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const candidate = `${path}.${randomUUID()}`;
+  await writeFile(candidate, text, { mode: 0o755 });
+  await chmod(candidate, 0o755);
+  await rename(candidate, path).catch(async (error: unknown) => {
+    await rm(candidate, { force: true });
+    throw error;
+  });
+}
+
+/** The best options with which this kernel mounts an overlay below DATA_DIR. */
+async function usableOverlay(parent: string): Promise<readonly string[]> {
+  const folder = await mkdtemp(join(parent, 'overlay-'));
+  const user = isRoot() ? [] : ['--user', '--map-root-user'];
+  try {
+    for (const [index, options] of (isRoot() ? OVERLAY_OPTIONS : OVERLAY_OPTIONS_WITHOUT_ROOT).entries()) {
+      const directory = join(folder, String(index));
+      for (const path of Object.values(overlayFolders(directory))) await mkdir(path, { recursive: true });
+      const layers = overlayLayers({ overlayOptions: options }, parent, directory).join(',');
+      const mount = ['mount', '-n', '-t', 'overlay', 'overlay', '-o', layers, folder];
+      const argv = [...user, '--mount', '--propagation', 'private', ...mount];
+      if ((await runLimited('unshare', argv).catch(() => null)) !== null) return options;
+    }
+    return [];
+  } finally {
+    await removeTree(folder);
+  }
+}

@@ -1,0 +1,166 @@
+import { basename, join } from 'node:path';
+import {
+  APP_PATH,
+  type ContainedHost,
+  type ContainerHost,
+  HOME_PATH,
+  type Host,
+  hiddenOwn,
+  INIT_PATH,
+  INSIDE,
+  isBelow,
+  ownName,
+  type Plan,
+  TOOLS_PATH,
+} from './sandbox-plan.js';
+
+/** Where programs read how much memory they may use. */
+const CGROUPS = '/sys/fs/cgroup';
+/** Files and folders of the kernel with figures of the host or of other containers. Nothing is at those that the kernel does not have. */
+const MASKED = [
+  ...[
+    'acpi',
+    'asound',
+    'interrupts',
+    'kcore',
+    'key-users',
+    'keys',
+    'latency_stats',
+    'sched_debug',
+    'scsi',
+    'timer_list',
+  ].map((name) => `/proc/${name}`),
+  ...['class/net', 'devices/virtual/net', 'devices/virtual/powercap', 'firmware', 'kernel/slab'].map(
+    (name) => `/sys/${name}`,
+  ),
+];
+/** Options of the mount that has the pseudo-terminals of a container. */
+const TERMINALS = ['newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'];
+/** How many files `/dev/shm` may hold; their memory counts for the plan. */
+const SHARED_FILES = 65_536;
+const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
+const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
+/**
+ * What the programs for images see of the host's system. As the root of their user namespace they can undo what hides a folder, so nothing
+ * that is hidden may be in one of these (`canHideFromImageTools`).
+ */
+const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
+/** Folders in which they keep what they need while they run. */
+const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
+
+/** A mount as the OCI runtime specification writes it. */
+export interface Mount {
+  destination: string;
+  type: string;
+  source: string;
+  options: string[];
+}
+
+/** What is masked in a container, with or without a control group. */
+export function maskedPaths(hasCgroup: boolean): string[] {
+  return hasCgroup ? MASKED : [...MASKED, CGROUPS];
+}
+
+/** The folders below a working folder in which an overlay keeps the changes. */
+export function overlayFolders(directory: string) {
+  return { upper: join(directory, 'upper'), work: join(directory, 'work') };
+}
+
+/** The options of the overlay that shows an image under a working folder. */
+export function overlayLayers(
+  { overlayOptions }: Pick<ContainerHost, 'overlayOptions'>,
+  image: string,
+  directory: string,
+): string[] {
+  const { upper, work } = overlayFolders(directory);
+  return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
+}
+
+/** The mounts of a container on the host's own system, which is read only. The command's folder is at `/mnt/app`. */
+export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
+  const { oci } = host;
+  const { scratch, directory, image, writable, tools, mapped } = plan;
+  const system = mapped === null ? oci.system : oci.system.filter((folder) => SEEN_BY_IMAGE_TOOLS.includes(folder));
+  const isVisible = (path: string) => system.some((folder) => isBelow(path, folder));
+  const app: Mount =
+    image === null
+      ? bind(directory, APP_PATH, WRITABLE)
+      : {
+          destination: APP_PATH,
+          type: 'overlay',
+          source: 'overlay',
+          options: ['nosuid', 'nodev', ...overlayLayers(oci, image, directory)],
+        };
+  return [
+    ...kernelMounts(host, plan),
+    ...system.map((folder) => bind(folder, folder)),
+    ...host.hidden.filter(isVisible).map(hide),
+    ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0755'))),
+    bind(join(scratch, 'tmp'), '/tmp', WRITABLE),
+    bind(join(scratch, 'tmp'), '/var/tmp', WRITABLE),
+    ...(mapped === null
+      ? [bind(join(scratch, 'passwd'), '/etc/passwd'), bind(join(scratch, 'group'), '/etc/group')]
+      : []),
+    ...nameMounts(oci, plan),
+    hide(INSIDE),
+    app,
+    bind(join(scratch, 'home'), HOME_PATH, WRITABLE),
+    ...hiddenOwn(host).map((path, index) => bind(path, `${INSIDE}/${ownName(index)}`)),
+    ...tools.map((path) => bind(path, `${TOOLS_PATH}/${basename(path)}`)),
+    ...writable.map((path) => bind(path, path, WRITABLE)),
+  ];
+}
+
+/** True if no path that must stay hidden is in a folder that the programs for images can see. */
+export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
+  return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
+}
+
+/** The mounts over the root of an image. */
+export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
+  const { oci } = host;
+  return [...kernelMounts(host, plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
+}
+
+function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
+  // A user namespace can mount /sys only if it owns the network namespace, and these own none.
+  const sys: Mount =
+    mapped === null && level !== 'rootless'
+      ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }
+      : bind('/sys', '/sys', ['rbind', 'ro', 'nosuid', 'noexec', 'nodev', 'rprivate']);
+  return [
+    { destination: '/proc', type: 'proc', source: 'proc', options: ['nosuid', 'noexec', 'nodev'] },
+    { destination: '/dev', type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'noexec', 'mode=755', 'size=64k'] },
+    {
+      destination: '/dev/pts',
+      type: 'devpts',
+      source: 'devpts',
+      options: ['nosuid', 'noexec', ...TERMINALS],
+    },
+    tmpfs('/dev/shm', 'mode=1777', `size=${limits.memoryMb}m`, `nr_inodes=${SHARED_FILES}`),
+    sys,
+    ...(cgroups === null
+      ? []
+      : [{ destination: CGROUPS, type: 'cgroup', source: 'cgroup', options: ['nosuid', 'noexec', 'nodev', 'ro'] }]),
+  ];
+}
+
+/** The files that tell how names are resolved. */
+function nameMounts({ hasHosts, resolver }: ContainerHost, { network }: Plan): Mount[] {
+  return [
+    ...(network && hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),
+    ...(resolver === null ? [] : [bind(network?.resolvFile ?? resolver, '/etc/resolv.conf')]),
+  ];
+}
+
+function bind(source: string, destination: string, options = READ_ONLY): Mount {
+  return { destination, type: 'bind', source, options };
+}
+
+function tmpfs(destination: string, ...options: string[]): Mount {
+  return { destination, type: 'tmpfs', source: 'tmpfs', options: ['nosuid', 'nodev', ...options] };
+}
+
+function hide(path: string): Mount {
+  return tmpfs(path, 'ro', 'mode=0755', 'size=64k');
+}

@@ -1,0 +1,55 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { v7 } from 'uuid';
+import { unlessAbsent } from '../../shared/core/exists.js';
+import { resultOf } from '../../shared/core/run-limited.js';
+import { signalProcess } from '../../shared/core/signal-process.js';
+import { CAPABILITIES } from './capabilities.js';
+import type { InsideCommand, InsideResult } from './sandbox.js';
+import { pidFileOf } from './stop-signal.js';
+
+export interface RunningContainer {
+  id: string;
+  /** The path of the OCI runtime. */
+  runtime: string;
+  /** The container's scratch folder. */
+  scratch: string;
+  /** Arguments before the runtime that make it join the network of the container. */
+  network: readonly string[];
+}
+
+/**
+ * Runs a command in the container of an image, with the variables of the image's process, and ends it if it takes too long. The runtime
+ * gives it the namespaces, the control group and the list of system calls of the container.
+ */
+export async function execInContainer(
+  { id, runtime, scratch, network }: RunningContainer,
+  { args, cwd, user, timeoutMs }: InsideCommand,
+): Promise<InsideResult> {
+  const pid = Number(await readFile(pidFileOf(scratch), 'utf8'));
+  const variables = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
+  const names = CAPABILITIES.image;
+  const command = {
+    terminal: false,
+    user: { uid: user.uid, gid: user.gid, additionalGids: user.groups },
+    cwd,
+    args,
+    env: variables.filter((text) => text.indexOf('=') > 0),
+    capabilities: { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] },
+    noNewPrivileges: true,
+  };
+  const file = join(scratch, `exec-${v7()}`);
+  const ownPid = `${file}.pid`;
+  await writeFile(file, JSON.stringify(command), { mode: 0o600 });
+  try {
+    const exec = ['--root', join(scratch, 'state'), 'exec', '--process', file, '--pid-file', ownPid, id];
+    const [program = runtime, ...rest] = [...network, runtime, ...exec];
+    const { code, stdout, stderr, cut } = await resultOf(program, rest, { timeout: timeoutMs });
+    // The runtime was killed then, and the command was not.
+    const left = cut === null ? null : await unlessAbsent(readFile(ownPid, 'utf8'));
+    if (left) signalProcess(Number(left), 'SIGKILL');
+    return { code: cut === null ? code : null, output: `${stdout}\n${stderr}` };
+  } finally {
+    await Promise.all([file, ownPid].map((path) => rm(path, { force: true })));
+  }
+}

@@ -1,0 +1,140 @@
+import type { ChildProcess } from 'node:child_process';
+import { chmod, chown, type FileHandle, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { runLimited } from '../../shared/core/run-limited.js';
+import { removeTree } from '../core/folders.js';
+import { containerConfig } from './container-config.js';
+import { overlayFolders, overlayLayers } from './container-mounts.js';
+import { spawnOwn } from './own-child.js';
+import { type Launched, launched } from './sandbox-child.js';
+import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
+import { noteStopSignal, pidFileOf } from './stop-signal.js';
+
+/** What a container is made of. */
+export interface Container {
+  id: string;
+  host: ContainedHost;
+  plan: Plan;
+  command: HostedCommand;
+}
+
+/** The folders and files of a container in its scratch folder, which is removed with it. */
+function pathsOf({ plan: { scratch } }: Container) {
+  return {
+    bundle: join(scratch, 'bundle'),
+    config: join(scratch, 'bundle', 'config.json'),
+    state: join(scratch, 'state'),
+    exits: join(scratch, 'exits'),
+    pidFile: pidFileOf(scratch),
+  };
+}
+
+/** Arguments before the runtime that make it join the network of the container. */
+function joinOf({ plan: { network } }: Container): readonly string[] {
+  return network?.join ?? [];
+}
+
+/** Arguments before the runtime that give it mounts which no other process sees. */
+function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, network } }: Container): string[] {
+  const own = ['unshare', '--mount', '--propagation', 'private'];
+  // In the user namespace of a network the runtime may open what it mounts only in mounts that belong to that namespace.
+  if (!mapped) return level === 'rootless' && network ? own : [];
+  const root =
+    mapped.process !== null && image !== null
+      ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
+      : ['bind', oci.rootfs];
+  return [...own, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+}
+
+/** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
+async function writeBundle(container: Container): Promise<void> {
+  const { host, plan, command, id } = container;
+  const { bundle, config, exits } = pathsOf(container);
+  const text = JSON.stringify(containerConfig(host, plan, command, id));
+  const { upper, work } = overlayFolders(plan.directory);
+  // The kernel refuses to mount a volatile overlay a second time unless its working folder is new.
+  if (plan.image !== null) await removeTree(work);
+  const folders = plan.image === null ? [bundle, exits] : [bundle, exits, upper, work];
+  await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
+  if (plan.image !== null && plan.mapped) {
+    // The root of an overlay has the owner and the mode of its upper folder.
+    await chown(upper, plan.mapped.firstUser, plan.mapped.firstUser);
+    await chmod(upper, 0o755);
+  }
+  await writeFile(config, text, { mode: 0o600 });
+}
+
+/**
+ * Starts a container that ends with this process. Its output comes through pipes; descriptor 3 gets a line when the command starts.
+ * The runtime keeps the control group after the end, so that it can tell whether memory ran out.
+ */
+export async function spawnContainer(container: Container): Promise<ChildProcess> {
+  await writeBundle(container);
+  const { host, plan, id } = container;
+  const { bundle, config, state } = pathsOf(container);
+  const run = ['--root', state, 'run', '--keep', '--preserve-fds', '1', '--bundle', bundle, id];
+  const argv = [
+    ...joinOf(container),
+    ...['setpriv', '--pdeathsig', 'KILL'],
+    ...mountsOf(container),
+    host.oci.runtime,
+    ...run,
+  ];
+  const child = spawnOwn(argv, plan.marker, ['ignore', 'pipe', 'pipe', 'pipe']);
+  child.stdio[3]?.once('data', () => void rm(config, { force: true }).catch(() => undefined));
+  return child;
+}
+
+/**
+ * Makes a container that outlives this process and starts its command. Its output goes to `output`. The child is conmon, which passes
+ * TERM on to the command and, after its end, has the exit code recorded in `exitFile`. Rejects, with the runtime's message, if the
+ * container cannot be made; something of it may be left then.
+ */
+export async function startContainer(
+  container: Container,
+  { output, exitFile, oomFile }: { output: FileHandle; exitFile: string; oomFile: string | null },
+): Promise<Launched> {
+  await writeBundle(container);
+  await noteStopSignal(container.plan.scratch, container.plan.mapped?.process?.stopSignal);
+  const { host, plan, id } = container;
+  const { bundle, config, state, exits, pidFile } = pathsOf(container);
+  const { oci } = host;
+  const own = ['--sync', '--api-version', '1', '--runtime', oci.runtime, ...runtimeArguments('--root', state)];
+  const about = ['--bundle', bundle, '--cid', id, '--cuuid', id, '--name', id, '--container-pidfile', pidFile];
+  const streams = ['--log-path', 'passthrough', '--full-attach', '--exit-dir', exits];
+  const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
+  const exit = ['--exit-command', '/bin/sh', ...record];
+  const argv = [...joinOf(container), ...mountsOf(container), oci.conmon, ...own, ...about, ...streams, ...exit];
+  // The command can empty its own log, as it does if no worker reads it.
+  await output.chown(plan.uid, plan.uid);
+  const child = spawnOwn(argv, plan.marker, ['ignore', output.fd, output.fd, 'pipe'], { _OCI_SYNCPIPE: '3' });
+  const channel = child.stdio[3] as Readable;
+  try {
+    const conmon = await launched(child);
+    const problem = await problemOf(channel);
+    if (problem !== null) throw new Error(`The sandbox could not be made: ${problem}`);
+    await runLimited(oci.runtime, ['--root', state, 'start', id]);
+    return conmon;
+  } finally {
+    channel.destroy();
+    await rm(config, { force: true });
+  }
+}
+
+/** Arguments that conmon passes on to the runtime. */
+function runtimeArguments(...words: string[]): string[] {
+  return words.flatMap((word) => ['--runtime-arg', word]);
+}
+
+/** The reason why conmon could not make the container; null if it has made it. */
+async function problemOf(channel: Readable): Promise<string | null> {
+  let text = '';
+  for await (const chunk of channel) {
+    text += String(chunk);
+    if (text.includes('\n')) break;
+  }
+  if (text === '') return 'conmon ended without a word';
+  const { data, message } = JSON.parse(text) as { data: number; message?: string };
+  return data > 0 ? null : (message ?? `the runtime ended with ${data}`);
+}

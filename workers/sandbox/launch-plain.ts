@@ -1,0 +1,59 @@
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { type FileHandle, open } from 'node:fs/promises';
+import { type Launched, launched } from './sandbox-child.js';
+import { assertVariable, type HostedCommand, type Plan, resourceLimits } from './sandbox-plan.js';
+import { isRoot } from './service-users.js';
+
+/** A command that runs as a plain process, without isolation: level `none`. */
+export interface PlainProcess {
+  /** The path of the program `INIT`. */
+  init: string;
+  plan: Plan;
+  command: HostedCommand;
+}
+
+/** Options of the shell's `ulimit`, and their units in bytes. Shells name the last one differently. */
+const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
+  CORE: [['-c'], 512],
+  NOFILE: [['-n'], 1],
+  FSIZE: [['-f'], 512],
+  DATA: [['-d'], 1024],
+  NPROC: [['-p', '-u'], 1],
+};
+
+/** Starts a process that ends with this one. Its output comes through pipes; descriptor 3 gets a line when the command starts. */
+export function spawnPlain(plain: PlainProcess): ChildProcess {
+  return start(plain, 'tied', ['ignore', 'pipe', 'pipe', 'pipe']);
+}
+
+/** Starts a process that outlives this one. Its output goes to `output`; how it ended is written to `exitFile`. */
+export async function startPlain(
+  plain: PlainProcess,
+  { output, exitFile }: { output: FileHandle; exitFile: string },
+): Promise<Launched> {
+  const exit = await open(exitFile, 'w', 0o600);
+  try {
+    // The command's user can empty its own log, as it does if no worker reads it.
+    if (isRoot()) await output.chown(plain.plan.uid, plain.plan.uid);
+    return await launched(start(plain, 'alone', ['ignore', output.fd, output.fd, 'ignore', exit.fd]));
+  } finally {
+    await exit.close();
+  }
+}
+
+/** As root the command has the user of its service. */
+function start({ init, plan, command }: PlainProcess, kind: 'tied' | 'alone', stdio: StdioOptions): ChildProcess {
+  for (const [name, value] of Object.entries(command.env)) assertVariable(name, value);
+  const limits = resourceLimits(plan, false, isRoot() ? 'service' : 'all').map(({ name, value }) => {
+    const [options, unit] = ULIMITS[name] ?? [[], 1];
+    return options.map((option) => `ulimit ${option} ${Math.floor(value / unit)} 2>/dev/null`).join(' || ');
+  });
+  const shell = ['/bin/sh', '-c', [...limits, 'exec /bin/sh -c "$1"'].join('; '), 'command', command.command];
+  return spawn('/bin/sh', [init, kind, command.cwd, 'here', ...shell], {
+    cwd: '/',
+    env: command.env,
+    stdio,
+    detached: true,
+    ...(isRoot() ? { uid: plan.uid, gid: plan.uid } : {}),
+  });
+}

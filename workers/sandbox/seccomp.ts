@@ -1,0 +1,167 @@
+import { readFile } from 'node:fs/promises';
+import { unlessAbsent } from '../../shared/core/exists.js';
+import { CAPABILITIES, type ContainerKind } from './capabilities.js';
+
+/** The profile that Debian, Ubuntu and Fedora keep for containers. */
+const PROFILE = '/usr/share/containers/seccomp.json';
+const NAMESPACE_FLAGS = 0x7e020080;
+const CLONE_NEWUSER = 0x10000000;
+const EPERM = 1;
+const ENOSYS = 38;
+const EAFNOSUPPORT = 97;
+/** Socket families that the rules of a network do not cover. */
+const AF_ALG = 38;
+const AF_VSOCK = 40;
+
+/** Architectures whose calls a filter lets through, by the name that Node.js gives the machine. 32-bit programs do not run. */
+const ARCHITECTURES: Readonly<Record<string, { profile: string; names: string[] }>> = {
+  x64: { profile: 'amd64', names: ['SCMP_ARCH_X86_64'] },
+  arm64: { profile: 'arm64', names: ['SCMP_ARCH_AARCH64'] },
+};
+
+/**
+ * What no hosted command needs. The distribution's profile is made for Podman, which runs inside of containers, and therefore allows
+ * namespaces, mounts, kernel keys and asynchronous I/O to everybody.
+ */
+const REFUSED = [
+  ...['keyctl', 'add_key', 'request_key', 'bpf', 'perf_event_open', 'userfaultfd', 'fanotify_init'],
+  ...['quotactl', 'quotactl_fd', 'swapon', 'swapoff', 'acct', 'open_by_handle_at', 'reboot', 'syslog', 'vhangup'],
+  ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
+];
+
+/** What only the programs for images need, in a user namespace. */
+const NAMESPACES = [
+  ...['unshare', 'setns', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
+  ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at'],
+];
+
+/**
+ * What programs do in another way if the kernel does not have it. Contexts of asynchronous I/O are counted for the whole host. A
+ * filter cannot read the flags of clone3, which are in memory; the C library uses clone instead.
+ */
+const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
+
+function refusedTo(kind: ContainerKind): string[] {
+  if (kind === 'imageTools') return REFUSED;
+  if (kind === 'image') return [...REFUSED, ...NAMESPACES];
+  const refused = [...REFUSED, ...NAMESPACES, 'chroot'];
+  return kind === 'rootless' ? refused.filter((name) => name !== 'unshare') : refused;
+}
+
+interface Argument {
+  index: number;
+  value: number;
+  valueTwo?: number;
+  op: string;
+}
+
+interface SeccompRule {
+  names: string[];
+  action: string;
+  args?: Argument[];
+  errnoRet?: number;
+}
+
+/** A filter of system calls as the OCI runtime specification writes it. */
+export interface Seccomp {
+  defaultAction: string;
+  defaultErrnoRet?: number;
+  architectures: string[];
+  syscalls: SeccompRule[];
+}
+
+interface ProfileRule extends SeccompRule {
+  /** `minKernel` is older than the kernels that this platform runs on. */
+  includes?: { caps?: string[]; arches?: string[]; minKernel?: string };
+  excludes?: { caps?: string[]; arches?: string[] };
+}
+
+/**
+ * The filter of hosted commands: the distribution's profile for a process without capabilities, less what is refused here. On a
+ * host without the profile everything else is allowed.
+ */
+export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
+  const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
+  const profile = text === null ? null : JSON.parse(text);
+  const [command, rootless, image, imageTools] = (['command', 'rootless', 'image', 'imageTools'] as const).map((kind) =>
+    seccompOf(profile, process.arch, kind),
+  );
+  return command && rootless && image && imageTools ? { command, rootless, image, imageTools } : null;
+}
+
+/** The filter for one kind of container. Null on a machine whose architecture is not listed. */
+export function seccompOf(
+  profile: { defaultAction: string; defaultErrnoRet?: number; syscalls: ProfileRule[] } | null,
+  machine: string,
+  kind: ContainerKind,
+): Seccomp | null {
+  const architecture = ARCHITECTURES[machine];
+  if (architecture === undefined) return null;
+  const refused = refusedTo(kind);
+  const makesNamespaces = kind === 'imageTools';
+  const decided = new Set([...refused, ...ABSENT, 'socket', ...(makesNamespaces ? [] : ['clone', 'unshare'])]);
+  const own: SeccompRule[] = [
+    { names: ABSENT, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
+    { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
+  ];
+  if (profile === null) {
+    for (const flag of makesNamespaces ? [] : bitsOf(NAMESPACE_FLAGS)) {
+      const args = [{ index: 0, value: flag, valueTwo: flag, op: 'SCMP_CMP_MASKED_EQ' }];
+      own.push({ names: ['clone'], action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, args });
+    }
+    if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ERRNO', 'SCMP_CMP_NE'));
+    for (const family of [AF_ALG, AF_VSOCK]) own.push(refuseFamily(family));
+    return { defaultAction: 'SCMP_ACT_ALLOW', architectures: architecture.names, syscalls: own };
+  }
+  const kept = profile.syscalls
+    .filter((rule) => applies(rule, architecture.profile, CAPABILITIES[kind]))
+    .map(({ names, action, args, errnoRet }) => ({
+      names: names.filter((name) => !decided.has(name)),
+      action,
+      ...(args?.length ? { args } : {}),
+      ...(errnoRet === undefined ? {} : { errnoRet }),
+    }))
+    .filter(({ names }) => names.length > 0);
+  const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
+  if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
+  if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
+  // One rule has conditions that all hold; rules of the same call are alternatives. The families in between are allowed too.
+  own.push(
+    { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
+    { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_VSOCK, op: 'SCMP_CMP_GT' }] },
+    { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG + 1, op: 'SCMP_CMP_EQ' }] },
+  );
+  const { defaultAction, defaultErrnoRet } = profile;
+  return {
+    defaultAction,
+    ...(defaultErrnoRet === undefined ? {} : { defaultErrnoRet }),
+    architectures: architecture.names,
+    syscalls: [...kept, ...own],
+  };
+}
+
+function applies(
+  { includes = {}, excludes = {} }: ProfileRule,
+  architecture: string,
+  capabilities: readonly string[],
+): boolean {
+  if (includes.caps?.some((name) => !capabilities.includes(name))) return false;
+  if (excludes.caps?.some((name) => capabilities.includes(name))) return false;
+  if (includes.arches !== undefined && !includes.arches.includes(architecture)) return false;
+  return !excludes.arches?.includes(architecture);
+}
+
+/** The command's own user needs a user namespace. The kernel allows a container no second one (`container-config.ts`). */
+function oneUserNamespace(action: string, op: string): SeccompRule {
+  const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
+  return { names: ['unshare'], action, args: [{ index: 0, value: CLONE_NEWUSER, op }], ...refusal };
+}
+
+function refuseFamily(family: number): SeccompRule {
+  const args = [{ index: 0, value: family, op: 'SCMP_CMP_EQ' }];
+  return { names: ['socket'], action: 'SCMP_ACT_ERRNO', errnoRet: EAFNOSUPPORT, args };
+}
+
+function bitsOf(flags: number): number[] {
+  return Array.from({ length: 31 }, (_, bit) => 2 ** bit).filter((bit) => (flags & bit) !== 0);
+}

@@ -1,0 +1,37 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { unlessAbsent } from '../../shared/core/exists.js';
+
+/** The lowest real-time signal that programs can use, and the number of the highest signal. */
+const RTMIN = 34;
+const RTMAX = 64;
+
+/** The number of the signal that an image's STOPSIGNAL names: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`. Null if there is no such signal. */
+export function signalNumber(text: string): number | null {
+  const name = text.trim().toUpperCase();
+  const [, steps] = /^(?:SIG)?RTMIN(?:\+(\d{1,2}))?$/.exec(name) ?? [];
+  const number = /^(?:SIG)?RTMIN/.test(name) ? RTMIN + Number(steps ?? 0) : /^\d+$/.test(name) ? Number(name) : null;
+  if (number !== null) return number >= 1 && number <= RTMAX ? number : null;
+  const signals: Readonly<Record<string, number>> = constants.signals;
+  return signals[name.startsWith('SIG') ? name : `SIG${name}`] ?? null;
+}
+
+/** The file in which conmon notes the process of a container. */
+export function pidFileOf(scratch: string): string {
+  return join(scratch, 'pid');
+}
+
+/** Notes which signal asks a container to end, so that every worker of this host knows it. */
+export async function noteStopSignal(scratch: string, signal: string | undefined): Promise<void> {
+  const number = signal === undefined ? null : signalNumber(signal);
+  if (number !== null) await writeFile(join(scratch, 'stop-signal'), String(number), { mode: 0o600 });
+}
+
+/** The process and the signal by which a container is asked to end; null if it is asked by TERM. */
+export async function stopRequest(scratch: string): Promise<{ pid: number; signal: number } | null> {
+  const signal = await unlessAbsent(readFile(join(scratch, 'stop-signal'), 'utf8'));
+  if (signal === null) return null;
+  const pid = await unlessAbsent(readFile(pidFileOf(scratch), 'utf8'));
+  return pid === null || !/^\d+\s*$/.test(pid) ? null : { pid: Number(pid), signal: Number(signal) };
+}
