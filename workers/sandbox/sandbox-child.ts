@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { onAbort } from '../../shared/core/on-abort.js';
-import { identityOf } from '../../shared/core/process-identity.js';
+import { processStart } from '../../shared/core/process-identity.js';
 import { signalGroup } from '../../shared/core/signal-process.js';
 import { LastLines } from '../core/last-lines.js';
 import { type Cgroup, ranOutOfMemory } from './cgroup.js';
@@ -43,7 +43,8 @@ export interface Launched {
 export async function launched(child: ChildProcess): Promise<Launched> {
   const exited = ended(child);
   const pid = await spawned(child);
-  const { startedAt } = await identityOf(pid);
+  // A short command may have ended already; then no process has this identity.
+  const startedAt = (await processStart(pid)) ?? 'ended';
   return { child, pid, startedAt, exited };
 }
 
