@@ -21,32 +21,16 @@ export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   const lines = dockerfile.split('\n');
   const written: string[] = [];
   const files: Record<string, string> = {};
-  const ends = { exact: new Places(lines), withTabs: new Places(lines.map((line) => line.replace(/^\t+/, ''))) };
+  const ends = { exact: new Places(lines), withTabs: new Places(lines.map(withoutTabs)) };
   let shell = USUAL_SHELL;
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? '';
     shell = shellOf(line) ?? shell;
-    const copied = copyOf(lines, index, ends);
-    if (copied !== null) {
-      Object.assign(files, copied.files);
-      written.push(copied.text, ...Array(copied.end - index).fill(''));
-      index = copied.end;
-      continue;
-    }
-    const end = endOf(lines, index, ends);
-    if (end === null) {
-      written.push(line);
-      continue;
-    }
-    const [, flags = '', command = ''] = RUN.exec(line) ?? [];
-    const body = lines.slice(index + 1, end);
-    const isScript = command.trim().startsWith('<<') && HERE_DOCUMENT.exec(command)?.[0] === command.trim();
-    const keepsTabs = !command.includes('<<-');
-    const script = isScript
-      ? body.map((each) => (keepsTabs ? each : each.replace(/^\t+/, '')))
-      : [command, ...body, lines[end]];
-    written.push(`RUN ${flags}${JSON.stringify([...shell, `${script.join('\n')}\n`])}`, ...Array(end - index).fill(''));
-    index = end;
+    const asIs: Instruction = { text: line, end: index, files: {} };
+    const plain = copyOf(lines, index, ends) ?? runOf(lines, index, ends, shell) ?? asIs;
+    Object.assign(files, plain.files);
+    written.push(plain.text, ...Array(plain.end - index).fill(''));
+    index = plain.end;
   }
   return { text: written.join('\n'), files };
 }
@@ -56,16 +40,21 @@ interface Ends {
   withTabs: Places;
 }
 
+/** An instruction without here-documents, in place of the lines up to `end`. */
+interface Instruction extends PlainDockerfile {
+  end: number;
+}
+
 /** The COPY of here-documents at a line, as a COPY from `HERE_CONTEXT`; null if the line is no such COPY, or a document has no end. */
-function copyOf(lines: readonly string[], index: number, ends: Ends) {
+function copyOf(lines: readonly string[], index: number, ends: Ends): Instruction | null {
   const [, flags = '', marks = '', , target] = COPY.exec(lines[index] ?? '') ?? [];
   if (target === undefined) return null;
   const files: Record<string, string> = {};
   let end = index;
-  for (const [, dash, quote, mark = ''] of marks.matchAll(new RegExp(HERE_DOCUMENT, 'g'))) {
-    const next = (dash === '-' ? ends.withTabs : ends.exact).after(end, mark);
+  for (const [, dash = '', quote, mark = ''] of marks.matchAll(new RegExp(HERE_DOCUMENT, 'g'))) {
+    const next = endOf(ends, dash, end, mark);
     if (next === null) return null;
-    const body = lines.slice(end + 1, next).map((line) => (dash === '-' ? line.replace(/^\t+/, '') : line));
+    const body = bodyOf(lines, dash, end, next);
     if (quote === '' && body.some((line) => line.includes('$'))) return null;
     files[`${index}/${mark}`] = body.map((line) => `${line}\n`).join('');
     end = next;
@@ -74,12 +63,30 @@ function copyOf(lines: readonly string[], index: number, ends: Ends) {
   return { text: `COPY ${flags}--from=${HERE_CONTEXT} ${sources.join(' ')} ${target}`, files, end };
 }
 
-/** The line that ends the here-document of a RUN; null if the line is no such RUN, or nothing ends it. */
-function endOf(lines: readonly string[], index: number, ends: Ends): number | null {
-  const [, , command] = RUN.exec(lines[index] ?? '') ?? [];
-  const [, dash, , mark] = (command === undefined ? null : HERE_DOCUMENT.exec(command)) ?? [];
+/** The RUN with a here-document at a line, as a list of words; null if the line is no such RUN, or the document has no end. */
+function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): Instruction | null {
+  const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];
+  const [found, dash = '', , mark] = HERE_DOCUMENT.exec(command) ?? [];
   if (mark === undefined || lines[index + 1]?.startsWith('#!')) return null;
+  const end = endOf(ends, dash, index, mark);
+  if (end === null) return null;
+  const script =
+    found === command.trim() ? bodyOf(lines, dash, index, end) : [command, ...lines.slice(index + 1, end + 1)];
+  return { text: `RUN ${flags}${JSON.stringify([...shell, `${script.join('\n')}\n`])}`, files: {}, end };
+}
+
+/** The line after `index` that ends a here-document; null if there is none. */
+function endOf(ends: Ends, dash: string, index: number, mark: string): number | null {
   return (dash === '-' ? ends.withTabs : ends.exact).after(index, mark);
+}
+
+/** The lines of a here-document, without leading tabs if it is `<<-`. */
+function bodyOf(lines: readonly string[], dash: string, index: number, end: number): string[] {
+  return lines.slice(index + 1, end).map((line) => (dash === '-' ? withoutTabs(line) : line));
+}
+
+function withoutTabs(line: string): string {
+  return line.replace(/^\t+/, '');
 }
 
 /** Where texts stand among lines. Questions must come in the order of the lines; together they take linear time. */
