@@ -18,3 +18,18 @@ export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = 
   image: OF_IMAGES,
   imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],
 };
+
+/** The capabilities of a process as the OCI runtime specification writes them. */
+export interface Capabilities {
+  bounding: readonly string[];
+  effective: readonly string[];
+  inheritable: readonly string[];
+  permitted: readonly string[];
+  ambient: readonly string[];
+}
+
+/** Returns the capabilities of the processes of a container. */
+export function capabilitiesOf(kind: ContainerKind): Capabilities {
+  const names = CAPABILITIES[kind];
+  return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };
+}

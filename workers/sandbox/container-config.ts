@@ -1,6 +1,7 @@
 import { release } from 'node:os';
 import { join } from 'node:path';
-import { CAPABILITIES, type ContainerKind } from './capabilities.js';
+import type { ImageProcess } from '../../shared/images/model.js';
+import { type Capabilities, type ContainerKind, capabilitiesOf } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
 import { hostMounts, imageMounts, type Mount, maskedPaths } from './container-mounts.js';
 import { MARKER } from './proc.js';
@@ -26,14 +27,6 @@ const OOM_SCORE = 500;
 
 /** Variables that some shell does not allow to be set. No other program reads them. */
 const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
-
-interface Capabilities {
-  bounding: readonly string[];
-  effective: readonly string[];
-  inheritable: readonly string[];
-  permitted: readonly string[];
-  ambient: readonly string[];
-}
 
 interface IdMapping {
   containerID: number;
@@ -148,13 +141,12 @@ function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | n
 function userOf({ uid, mapped }: Plan, kind: ContainerKind): ContainerConfig['process']['user'] {
   if (kind === 'command') return { uid, gid: uid };
   if (!mapped?.process) return { uid: 0, gid: 0 };
-  const { user } = mapped.process;
-  return { uid: user.uid, gid: user.gid, additionalGids: user.groups };
+  return userOfImage(mapped.process.user);
 }
 
-function capabilitiesOf(kind: ContainerKind): Capabilities {
-  const names = CAPABILITIES[kind];
-  return { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] };
+/** Returns the user of an image's process as the OCI runtime specification writes it. */
+export function userOfImage({ uid, gid, groups }: ImageProcess['user']): ContainerConfig['process']['user'] {
+  return { uid, gid, additionalGids: groups };
 }
 
 /** Variables that the init passes on to the command. The programs that take its privileges away before do not get them. */

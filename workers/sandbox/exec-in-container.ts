@@ -4,7 +4,8 @@ import { v7 } from 'uuid';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { resultOf } from '../../shared/core/run-limited.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
-import { CAPABILITIES } from './capabilities.js';
+import { capabilitiesOf } from './capabilities.js';
+import { userOfImage } from './container-config.js';
 import type { InsideCommand, InsideResult } from './sandbox.js';
 import { pidFileOf } from './stop-signal.js';
 
@@ -28,14 +29,13 @@ export async function execInContainer(
 ): Promise<InsideResult> {
   const pid = Number(await readFile(pidFileOf(scratch), 'utf8'));
   const variables = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0');
-  const names = CAPABILITIES.image;
   const command = {
     terminal: false,
-    user: { uid: user.uid, gid: user.gid, additionalGids: user.groups },
+    user: userOfImage(user),
     cwd,
     args,
     env: variables.filter((text) => text.indexOf('=') > 0),
-    capabilities: { bounding: names, effective: names, inheritable: [], permitted: names, ambient: [] },
+    capabilities: capabilitiesOf('image'),
     noNewPrivileges: true,
   };
   const file = join(scratch, `exec-${v7()}`);
