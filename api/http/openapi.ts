@@ -7,7 +7,7 @@ import { type Json, SchemaComponents } from './openapi-schemas.js';
 import { ErrorResponse, Uuid } from './schema.js';
 import { exampleOf } from './schema-example.js';
 
-/** What the document says beside the routes. */
+/** The texts of the document that do not belong to a route. */
 export interface ApiTexts {
   /** The description of each tag; an operation's tag is the part of its name before the dot. */
   tags: Readonly<Record<string, string>>;

@@ -16,8 +16,8 @@ const UUID_LENGTH = 36;
 const DASH = 0x2d;
 
 /**
- * Finds a route by its path in one look-up, where a router tries the pattern of every route. Other requests (a parameter that is no
- * UUID, HEAD, a wrong method, an unknown path) go on to the router.
+ * Finds a route by its path in one look-up. The router tries the pattern of every route, so it only gets the other requests: a
+ * parameter that is no UUID, HEAD, a wrong method, an unknown path.
  */
 export class RouteIndex {
   readonly #entries = new Map<string, Entry>();

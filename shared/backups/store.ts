@@ -35,7 +35,7 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
   );
 }
 
-/** Records where the claim's archive is and the key that opens it, before it is written. False if the lease is lost. */
+/** Records the place and the key of a backup's archive before the archive is written. Returns false if the lease is lost. */
 export async function recordArchive(
   db: Db,
   { id, fence }: Lease,

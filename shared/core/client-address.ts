@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js';
 const CLIENT_PREFIX = 64;
 /** The prefix length of a site: providers usually give one customer at most a /48, which is 65,536 /64s. */
 const SITE_PREFIX = 48;
-/** IPv6 ranges that contain an IPv4 address: the name in ipaddr.js, and where that address begins. */
+/** IPv6 ranges that contain an IPv4 address: the name in ipaddr.js → the number of bytes before that address. */
 const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12, rfc6145: 12, '6to4': 2 };
 const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
 

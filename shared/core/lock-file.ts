@@ -12,7 +12,7 @@ const RETRY_MS = 5;
 /**
  * Puts the file `own` at `path` as a lock. If another file is there, `livingHolder` reads its text: it returns the holder, or null
  * if the holder has died or the text cannot be read (for instance because the disk was full). The lock of a dead holder is removed
- * and the attempt repeated. `own` stays where it is. The texts of two holders must differ.
+ * and the attempt repeated. `own` is linked, not moved. The texts of two holders must differ.
  */
 export async function tryLockFile<H>(
   path: string,

@@ -138,8 +138,8 @@ const UNEXPLAINED = 50;
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records what waiting deployments wait for. Those that have no reason yet get one at once. The others take turns, because a reason
- * can change without them: it goes on after the number `after`, and returns where the next call goes on.
+ * Records why deployments wait. Those without a reason get one at once. The others take turns, because another deployment can change
+ * their reason. Each call begins after the number `after` and returns the number for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(

@@ -33,8 +33,8 @@ export async function run(cli: Cli, options: Omit<WaitOptions, 'verbose'>): Prom
 }
 
 /**
- * Prints what a service has printed since, and returns how many lines these were. Data goes to stdout; with --json it is progress. The lines
- * of a run are those of its service while it runs, so runs of one service at the same time show each other's lines.
+ * Prints the new lines of a service's log and returns how many there were. They go to stdout, and with --json to stderr. A run has no log
+ * of its own: runs of one service at the same time show each other's lines.
  */
 function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
   return log.read(({ message }) => {

@@ -40,8 +40,8 @@ const LOOKED_AT_ONCE = 25_000;
 const SEARCH_MS = 500;
 
 /**
- * Reads lines in a bounded time, whatever the size of the log. A search examines them in steps, ends after half a second, and the
- * answer says where the next request continues.
+ * Reads lines in a bounded time, whatever the size of the log. A search examines them in steps and ends after half a second. Its answer
+ * has the cursor from which the next request continues.
  */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);

@@ -27,9 +27,8 @@ function describedOf(connection: pg.Connection): Described {
 }
 
 /**
- * One run of a named statement. pg asks for the description of its columns in each run, which costs both sides more than the rows
- * of a short statement. A statement's description never changes on a connection (PostgreSQL refuses to run it if it would), so here
- * it is asked for once.
+ * One run of a named statement. pg asks PostgreSQL to describe the columns in each run, which costs both sides more than a few rows do.
+ * The description cannot change on a connection (PostgreSQL then refuses to run the statement), so this class asks for it once.
  */
 class PreparedQuery<Row> extends pg.Query {
   /** pg reads it to know which statements a connection has parsed. */
