@@ -26,7 +26,7 @@ export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   for (let index = 0; index < lines.length; index += 1) {
     const line = lines[index] ?? '';
     shell = shellOf(line) ?? shell;
-    const asIs: Instruction = { text: line, end: index, files: {} };
+    const asIs: PlainInstruction = { text: line, end: index, files: {} };
     const plain = copyOf(lines, index, ends) ?? runOf(lines, index, ends, shell) ?? asIs;
     Object.assign(files, plain.files);
     written.push(plain.text, ...Array(plain.end - index).fill(''));
@@ -41,12 +41,12 @@ interface Ends {
 }
 
 /** An instruction without here-documents, in place of the lines up to `end`. */
-interface Instruction extends PlainDockerfile {
+interface PlainInstruction extends PlainDockerfile {
   end: number;
 }
 
 /** The COPY of here-documents at a line, as a COPY from `HERE_CONTEXT`; null if the line is no such COPY, or a document has no end. */
-function copyOf(lines: readonly string[], index: number, ends: Ends): Instruction | null {
+function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstruction | null {
   const [, flags = '', marks = '', , target] = COPY.exec(lines[index] ?? '') ?? [];
   if (target === undefined) return null;
   const files: Record<string, string> = {};
@@ -64,7 +64,7 @@ function copyOf(lines: readonly string[], index: number, ends: Ends): Instructio
 }
 
 /** The RUN with a here-document at a line, as a list of words; null if the line is no such RUN, or the document has no end. */
-function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): Instruction | null {
+function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): PlainInstruction | null {
   const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];
   const [found, dash = '', , mark] = HERE_DOCUMENT.exec(command) ?? [];
   if (mark === undefined || lines[index + 1]?.startsWith('#!')) return null;

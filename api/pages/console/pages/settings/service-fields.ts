@@ -25,6 +25,7 @@ const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
 const BUILT: readonly Service['kind'][] = ['web', 'static', 'private', 'worker', 'cron'];
 const SERVING: readonly Service['kind'][] = ['web', 'static', 'private'];
 const RUNNING: readonly Service['kind'][] = ['web', 'private', 'worker', 'cron'];
+const SCALED: readonly Service['kind'][] = ['web', 'private', 'worker'];
 const PUBLIC: readonly Service['kind'][] = ['web', 'static'];
 const DATA: readonly Service['kind'][] = ['postgres', 'redis'];
 
@@ -133,7 +134,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         label: 'Publish directory',
         hint: 'The folder with the files of a static site',
         effect: NEXT,
-        kinds: ['static', 'web'],
+        kinds: PUBLIC,
       },
       {
         name: 'dockerfilePath',
@@ -160,37 +161,37 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         name: 'replicas',
         label: 'Replicas',
         hint: 'The number of running copies, with manual scaling',
-        kinds: ['web', 'private', 'worker'],
+        kinds: SCALED,
       },
       {
         name: 'scaling',
         label: 'Scaling',
         hint: 'manual keeps the number of replicas; auto follows CPU and memory usage',
-        kinds: ['web', 'private', 'worker'],
+        kinds: SCALED,
       },
       {
         name: 'minReplicas',
         label: 'Minimum replicas',
         hint: 'Automatic scaling never goes below this',
-        kinds: ['web', 'private', 'worker'],
+        kinds: SCALED,
       },
       {
         name: 'maxReplicas',
         label: 'Maximum replicas',
         hint: 'Automatic scaling never goes above this',
-        kinds: ['web', 'private', 'worker'],
+        kinds: SCALED,
       },
       {
         name: 'targetCpu',
         label: 'Target CPU',
         hint: 'Automatic scaling aims at this average, in per cent of the plan',
-        kinds: ['web', 'private', 'worker'],
+        kinds: SCALED,
       },
       {
         name: 'targetMemory',
         label: 'Target memory',
         hint: 'Automatic scaling aims at this average, in per cent of the plan',
-        kinds: ['web', 'private', 'worker'],
+        kinds: SCALED,
       },
       {
         name: 'healthCheckPath',
