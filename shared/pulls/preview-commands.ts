@@ -64,7 +64,11 @@ export async function createPreview(
   const id = uuidv7();
   const { workspace_id, project_id, environment_id, kind } = base;
   const preview = {
-    ...{ id, workspace_id, project_id, environment_id, kind },
+    id,
+    workspace_id,
+    project_id,
+    environment_id,
+    kind,
     name: previewName(base.name, fork ? `pull ${pull?.number}` : branch),
     configuration: previewConfiguration(base.configuration, { branch, fork }),
     sealed_repository: copyAddress(deps.keyring, base, id),

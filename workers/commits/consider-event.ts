@@ -106,7 +106,11 @@ async function preview(
   if (skipsDeployment(message)) return SKIPPED;
   const made = await deps.db.transaction(async (trx) =>
     previewForBranch(trx, deps, {
-      ...{ workspaceId, baseId, branch, commitSha: sha, actor },
+      workspaceId,
+      baseId,
+      branch,
+      commitSha: sha,
+      actor,
       authorize: await ownEnvironmentOnly(trx, environment_id),
     }),
   );

@@ -42,17 +42,17 @@ import { expireBackups, removeBackupLeftovers, scheduleBackups } from './schedul
 import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
 
+function sweepOf(scope: SweepDefinition['scope']) {
+  return (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => {
+    return { name, schedule, sweep, scope };
+  };
+}
+
 /** Every sweep of a worker. */
 export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJobs'>): SweepDefinition[] {
   const { dispatcher, db, data, config } = deps;
-  const ofPlatform = (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => ({
-    ...{ name, schedule, sweep },
-    scope: 'platform',
-  });
-  const ofHost = (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => ({
-    ...{ name, schedule, sweep },
-    scope: 'host',
-  });
+  const ofPlatform = sweepOf('platform');
+  const ofHost = sweepOf('host');
   return [
     ofPlatform(
       'dispatch',
