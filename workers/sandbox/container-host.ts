@@ -6,7 +6,7 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/folders.js';
 import { type CgroupRoots, limitsSwap } from './cgroup.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
-import { ENTER, INIT, RECORD } from './programs.js';
+import { ENTER, INIT, PYTHON, RECORD } from './programs.js';
 import {
   type ContainerHost,
   HIDE_CANDIDATES,
@@ -26,9 +26,6 @@ const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE
 /** Options of an overlay whose changes end with the container, the best first. Old kernels do not know all of them. */
 const OVERLAY_OPTIONS = [['metacopy=on', 'volatile'], ['volatile'], []];
 const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
-
-/** Debian has `python3` only, and most Procfiles say `python`. */
-const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';
 
 /** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];

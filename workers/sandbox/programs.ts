@@ -1,4 +1,4 @@
-/** The shell programs around a hosted command. They are files, so `ps` shows only their paths. */
+/** The shell programs around and beside a hosted command. They are files, so `ps` shows only their paths. */
 
 /** A log that no worker reads is emptied at this size, in blocks of 512 bytes: a worker frees what it has read long before. */
 const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
@@ -131,3 +131,6 @@ esac
 shift 3
 exec "$@"
 `;
+
+/** Stands for a `python` that the host lacks: Debian has `python3` only, and most Procfiles say `python`. */
+export const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';
