@@ -36,8 +36,16 @@ export function missingAnswer(what: string, flag: string): CliError {
 }
 
 const BY_STATUS: Readonly<Record<number, ExitCode>> = {
-  ...{ 400: EXIT.usage, 413: EXIT.usage, 401: EXIT.notSignedIn, 403: EXIT.forbidden, 404: EXIT.notFound },
-  ...{ 409: EXIT.conflict, 429: EXIT.rateLimited, 502: EXIT.unreachable, 503: EXIT.unreachable, 504: EXIT.unreachable },
+  400: EXIT.usage,
+  413: EXIT.usage,
+  401: EXIT.notSignedIn,
+  403: EXIT.forbidden,
+  404: EXIT.notFound,
+  409: EXIT.conflict,
+  429: EXIT.rateLimited,
+  502: EXIT.unreachable,
+  503: EXIT.unreachable,
+  504: EXIT.unreachable,
 };
 
 /** Returns the exit code of a failed answer of the API. */
