@@ -1,12 +1,14 @@
 import { moveLifecycle } from '../../shared/lifecycle/store.js';
 import type { Payloads } from '../../shared/queues/catalog.js';
 import { cancelOpenRuns } from '../../shared/runs/store.js';
+import { isScalable } from '../../shared/services/model.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import type { Outcome } from '../engine/perform.js';
 import { ReleaseError } from '../failures/explained.js';
 import { edgesApplied } from '../releases/edges-applied.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
+import { followConfiguration } from './follow-configuration.js';
 import { DONE, type OperationRun, runOperation } from './run-operation.js';
 
 /** Queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
@@ -32,7 +34,9 @@ export function runtimeActionJob(
 async function restart(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   if (service.lifecycle_status === 'suspended') throw new ReleaseError('the service is suspended; resume it first');
   const spec = await liveSpec(deps, service.live_deployment_id);
-  if (spec.image.manifest.type === 'process') await deps.runtime.restart(spec, signal);
+  if (spec.image.manifest.type !== 'process') return DONE;
+  await deps.runtime.restart(spec, signal);
+  if (isScalable(service.kind)) await followConfiguration(deps, service.id, signal);
   return DONE;
 }
 

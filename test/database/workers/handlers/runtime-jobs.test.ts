@@ -45,6 +45,13 @@ describe('Jobs that change what runs', () => {
     return workshop.database.db('operations').where({ id }).first();
   }
 
+  /** Stores a number of replicas, which no operation follows yet. */
+  const configure = (service: ServiceRow, replicas: number) =>
+    workshop.database
+      .db('services')
+      .where({ id: service.id })
+      .update({ configuration: { ...service.configuration, replicas } });
+
   const running = async (deploymentId: string) => (await workshop.runtime.inspect(deploymentId)).map(({ id }) => id);
 
   it('a deployment stops the release that it replaces, once every edge serves the new one', async () => {
@@ -91,8 +98,7 @@ describe('Jobs that change what runs', () => {
   it('a changed number of replicas keeps those that stay', async () => {
     const { service, deploymentId } = await live();
     const [first] = await running(deploymentId);
-    const configuration = { ...service.configuration, replicas: 3 };
-    await workshop.database.db('services').where({ id: service.id }).update({ configuration });
+    await configure(service, 3);
     expect(await operate(service, 'routing', routingJob)).to.include({ status: 'succeeded' });
     expect(await running(deploymentId))
       .to.have.length(3)
@@ -100,18 +106,13 @@ describe('Jobs that change what runs', () => {
   });
 
   it('an operation that was overtaken by a newer number of replicas does not leave its own', async () => {
-    const { db } = workshop.database;
     const { service, deploymentId } = await live();
-    const configure = (replicas: number) =>
-      db('services')
-        .where({ id: service.id })
-        .update({ configuration: { ...service.configuration, replicas } });
-    await configure(3);
+    await configure(service, 3);
     let overtaken = false;
     const scale: RuntimeDriver['scale'] = async (spec, replicas, signal) => {
       if (!overtaken) {
         overtaken = true;
-        await configure(1);
+        await configure(service, 1);
         expect(await operate(service, 'routing', routingJob)).to.include({ status: 'succeeded' });
       }
       await workshop.runtime.scale(spec, replicas, signal);
@@ -121,6 +122,27 @@ describe('Jobs that change what runs', () => {
       routingJob({ ...deps, runtime: slow }, payload, helpers);
     expect(await operate(service, 'routing', slowly)).to.include({ status: 'succeeded' });
     expect(overtaken).to.equal(true);
+    expect(await running(deploymentId)).to.have.length(1);
+  });
+
+  it('a restart that counted replicas before a newer number does not leave the older one', async () => {
+    const { service, deploymentId } = await live();
+    await configure(service, 2);
+    expect(await operate(service, 'routing', routingJob)).to.include({ status: 'succeeded' });
+    const restart: RuntimeDriver['restart'] = async (spec, signal) => {
+      await configure(service, 1);
+      expect(await operate(service, 'routing', routingJob)).to.include({ status: 'succeeded' });
+      await workshop.runtime.restart(spec, signal);
+      await workshop.runtime.scale(spec, 2, signal);
+    };
+    const scale = workshop.runtime.scale.bind(workshop.runtime);
+    const slow: RuntimeDriver = Object.create(workshop.runtime, {
+      restart: { value: restart },
+      scale: { value: scale },
+    });
+    const slowly: typeof runtimeActionJob = (deps, payload, helpers) =>
+      runtimeActionJob({ ...deps, runtime: slow }, payload, helpers);
+    expect(await operate(service, 'restart', slowly)).to.include({ status: 'succeeded' });
     expect(await running(deploymentId)).to.have.length(1);
   });
 
