@@ -6,6 +6,7 @@ import { resultOf } from '../../shared/core/run-limited.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 import { capabilitiesOf } from './capabilities.js';
 import { userOfImage } from './container-config.js';
+import { stateOf } from './launch-container.js';
 import type { InsideCommand, InsideResult } from './sandbox.js';
 import { pidFileOf } from './stop-signal.js';
 
@@ -42,7 +43,7 @@ export async function execInContainer(
   const ownPid = `${file}.pid`;
   await writeFile(file, JSON.stringify(command), { mode: 0o600 });
   try {
-    const exec = ['--root', join(scratch, 'state'), 'exec', '--process', file, '--pid-file', ownPid, id];
+    const exec = ['--root', stateOf(scratch), 'exec', '--process', file, '--pid-file', ownPid, id];
     const [program = runtime, ...rest] = [...network, runtime, ...exec];
     const { code, stdout, stderr, cut } = await resultOf(program, rest, { timeout: timeoutMs });
     // The runtime was killed then, and the command was not.

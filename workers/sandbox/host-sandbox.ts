@@ -11,7 +11,7 @@ import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cg
 import { canHideFromImageTools } from './container-mounts.js';
 import { noteStorage } from './disk-guard.js';
 import { execInContainer } from './exec-in-container.js';
-import { type Container, spawnContainer, startContainer } from './launch-container.js';
+import { type Container, endUnstarted, spawnContainer, startContainer } from './launch-container.js';
 import { type PlainProcess, spawnPlain, startPlain } from './launch-plain.js';
 import { startRelay } from './loopback-relay.js';
 import {
@@ -133,7 +133,7 @@ export class HostSandbox implements Sandbox {
       if (options.signal.aborted) return { reason: 'aborted' };
       return await this.#runPrepared(spec.id, prepared, options);
     } finally {
-      await this.#processes.kill(spec.id, null, false);
+      await this.#kill(spec.id, null, false);
       this.#filled.delete(spec.id);
       this.#discardSoon(spec.id);
     }
@@ -194,7 +194,7 @@ export class HostSandbox implements Sandbox {
 
   async endForRoom(id: string): Promise<void> {
     if (this.#running.has(id)) this.#filled.add(id);
-    await this.#processes.kill(id, null, true);
+    await this.#kill(id, null, true);
   }
 
   async limitCpu(id: string, cpu: number): Promise<void> {
@@ -275,7 +275,7 @@ export class HostSandbox implements Sandbox {
   async #runPrepared(id: string, prepared: Prepared, options: RunOptions): Promise<RunOutcome> {
     const container = this.#containerOf(id, prepared);
     const child = container === null ? spawnPlain(this.#plainOf(prepared)) : await spawnContainer(container);
-    const { code, cut } = await runChild(child, options, () => this.#processes.kill(id, null, false));
+    const { code, cut } = await runChild(child, options, () => this.#kill(id, null, false));
     if (this.#filled.has(id)) return { reason: 'disk' };
     if (cut !== null) return { reason: cut };
     return outcomeOf(code, prepared.cgroup);
@@ -298,9 +298,17 @@ export class HostSandbox implements Sandbox {
     return { init: this.#place.init, plan, command };
   }
 
+  /** Kills until nothing of the sandbox is left. `byMark` as for `SandboxProcesses.of`. */
+  async #kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
+    await this.#processes.kill(id, process, byMark);
+    const { oci, cgroups } = this.#place.host;
+    // A control group has every process of a container from the beginning.
+    if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
+  }
+
   /** Kills until nothing of the sandbox is left, and removes its traces. `byMark` as for `SandboxProcesses.of`. */
   async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
-    await this.#processes.kill(id, process, byMark);
+    await this.#kill(id, process, byMark);
     await this.#discard(id);
   }
 

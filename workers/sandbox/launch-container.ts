@@ -2,7 +2,8 @@ import type { ChildProcess } from 'node:child_process';
 import { chmod, chown, type FileHandle, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { runLimited } from '../../shared/core/run-limited.js';
+import { exists } from '../../shared/core/exists.js';
+import { resultOf, runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/folders.js';
 import { containerConfig } from './container-config.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
@@ -24,10 +25,15 @@ function pathsOf({ plan: { scratch } }: Container) {
   return {
     bundle: join(scratch, 'bundle'),
     config: join(scratch, 'bundle', 'config.json'),
-    state: join(scratch, 'state'),
+    state: stateOf(scratch),
     exits: join(scratch, 'exits'),
     pidFile: pidFileOf(scratch),
   };
+}
+
+/** The folder in which the runtime notes its containers. */
+export function stateOf(scratch: string): string {
+  return join(scratch, 'state');
 }
 
 /** Arguments before the runtime that make it join the network of the container. */
@@ -67,13 +73,14 @@ async function writeBundle(container: Container): Promise<void> {
 
 /**
  * Starts a container that ends with this process. Its output comes through pipes; descriptor 3 gets a line when the command starts.
- * The runtime keeps the control group after the end, so that it can tell whether memory ran out.
+ * The runtime keeps a control group after the end, so that it can tell whether memory ran out.
  */
 export async function spawnContainer(container: Container): Promise<ChildProcess> {
   await writeBundle(container);
   const { host, plan, id } = container;
   const { bundle, config, state } = pathsOf(container);
-  const run = ['--root', state, 'run', '--keep', '--preserve-fds', '1', '--bundle', bundle, id];
+  const keep = host.cgroups === null ? [] : ['--keep'];
+  const run = ['--root', state, 'run', ...keep, '--preserve-fds', '1', '--bundle', bundle, id];
   const argv = [
     ...joinOf(container),
     ...['setpriv', '--pdeathsig', 'KILL'],
@@ -120,6 +127,15 @@ export async function startContainer(
     channel.destroy();
     await rm(config, { force: true });
   }
+}
+
+/**
+ * Ends a container whose runtime was killed before it started the command. The container's first process waits for the runtime then, for
+ * good, and has no mark yet.
+ */
+export async function endUnstarted(runtime: string, scratch: string, id: string): Promise<void> {
+  const state = stateOf(scratch);
+  if (await exists(join(state, id))) await resultOf(runtime, ['--root', state, 'delete', '--force', id]);
 }
 
 /** Arguments that conmon passes on to the runtime. */

@@ -3,7 +3,7 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { usersOfProcesses } from './proc.js';
 import { isRoot, userRange } from './service-users.js';
 
-/** Folders outside of DATA_DIR in which hosted code may write at level `user`. */
+/** Folders outside of DATA_DIR in which hosted code may write at level `none`. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
 /** The folders of a service's user are above this depth: `volumes/<id>/data`, `sandboxes/<id>/home`. */
 const DEPTH = 4;
