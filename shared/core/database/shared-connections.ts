@@ -7,6 +7,8 @@ interface Lane {
   connection: Promise<pg.Client>;
   /** Users that have not ended. */
   users: number;
+  /** True if a read has failed: the connection may be lost. */
+  hasFailed: boolean;
 }
 
 /** The part of knex's client that hands out the connections of its pool. */
@@ -35,7 +37,7 @@ export class SharedConnections {
     try {
       return await read(await lane.connection);
     } catch (error) {
-      // The connection may be lost, so it gets no further reads.
+      lane.hasFailed = true;
       this.#close(lane);
       throw error;
     } finally {
@@ -48,7 +50,7 @@ export class SharedConnections {
   #lane(): Lane {
     const [first, ...others] = this.#lanes;
     if (this.#lanes.length < LANES || !first) {
-      const lane = { connection: this.#pool.acquireConnection(), users: 0 };
+      const lane = { connection: this.#pool.acquireConnection(), users: 0, hasFailed: false };
       this.#lanes.push(lane);
       return lane;
     }
@@ -63,7 +65,11 @@ export class SharedConnections {
   #release(lane: Lane): void {
     this.#close(lane);
     lane.connection.then(
-      (connection) => this.#pool.releaseConnection(connection),
+      async (connection) => {
+        // The error of a lost connection comes before its end, and the pool hands out a connection that has not ended.
+        if (lane.hasFailed) await connection.end();
+        await this.#pool.releaseConnection(connection);
+      },
       // Its users have got the error.
       () => undefined,
     );
