@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import { eventually } from '../../support/processes.js';
@@ -34,6 +35,24 @@ describe('edge proxy', () => {
       const answer = await ask(edge.port, '/');
       expect(answer).to.include({ status: 200, text: 'half', cut: true });
     }
+  });
+
+  it('opens a WebSocket on another connection if the replica has closed the kept one', async () => {
+    // A replica may close right after an answer that said nothing of it, so the edge can use the connection once more.
+    const replica = await bench.replica((_req, res) => res.end('fine'));
+    let asked = 0;
+    replica.server.on('upgrade', (_req, socket) => {
+      asked += 1;
+      if (asked === 1) socket.destroy();
+      else socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    });
+    const edge = await bench.edge();
+    await edge.apply(proxied([replica]));
+    const headers = { host: HOST, connection: 'Upgrade', upgrade: 'websocket' };
+    const outgoing = request({ port: edge.port, headers }).end();
+    const [answer] = await once(outgoing, 'upgrade');
+    expect(answer.statusCode).to.equal(101);
+    expect(asked).to.equal(2);
   });
 
   it('does not repeat a request that was not answered in time', async () => {

@@ -92,7 +92,7 @@ class Forwarding {
   };
 
   #failedWith(failure: Failure): void {
-    const { upgrade, req } = this.#exchange;
+    const { req } = this.#exchange;
     const upstream = this.#upstream;
     this.#last = failure;
     if (failure.error instanceof errors.InvalidArgumentError) {
@@ -107,7 +107,7 @@ class Forwarding {
         upstream.avoid();
       }
     }
-    const repeatable = !this.#hasBody && upgrade === null && REPEATABLE.has(req.method ?? '');
+    const repeatable = !this.#hasBody && REPEATABLE.has(req.method ?? '');
     if (failure.sent) this.#replays += 1;
     const again = !failure.sent || (repeatable && !isFinal(failure.error) && this.#replays <= MAX_REPLAYS);
     if (failure.begun || this.#body?.touched || !again) answerFailure(this.#exchange, failure);
