@@ -124,7 +124,7 @@ try {
     log,
     keyring,
     servers,
-    loadRelease: (deploymentId: string) => loadReleaseSpec(db, keyring, deploymentId),
+    loadRelease: (deploymentId: string, runId: string | null) => loadReleaseSpec(db, keyring, deploymentId, runId),
     logs,
     checks,
   };

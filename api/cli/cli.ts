@@ -19,6 +19,8 @@ export interface GlobalOptions {
 export interface Surroundings extends Streams {
   env: NodeJS.ProcessEnv;
   cwd: string;
+  /** The words of the command line. */
+  args: readonly string[];
   /** Aborted when the user interrupts the command. */
   signal: AbortSignal;
 }
@@ -31,15 +33,18 @@ export class Cli {
   readonly terminal: Terminal;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
+  /** What follows `--`: the command that is to be run elsewhere. */
+  readonly command: readonly string[];
   readonly signal: AbortSignal;
   readonly #path: string;
   #client: Promise<ApiClient> | null = null;
 
   constructor(surroundings: Surroundings, options: GlobalOptions) {
-    const { env, cwd, signal } = surroundings;
+    const { env, cwd, args, signal } = surroundings;
     this.options = options;
     this.env = env;
     this.cwd = cwd;
+    this.command = args.includes('--') ? args.slice(args.indexOf('--') + 1) : [];
     this.signal = signal;
     this.#path = settingsPath(env);
     const colours = options.color !== false && !env.NO_COLOR && env.TERM !== 'dumb';

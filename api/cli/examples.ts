@@ -20,7 +20,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   resume: 'rnv resume -s shop',
   ps: 'rnv ps -s shop',
   scale: 'rnv scale -s shop --min 1 --max 5',
-  run: 'rnv run -s nightly-report',
+  run: 'rnv run -s shop -- npm run migrate',
   runs: 'rnv runs -s nightly-report',
   env: 'rnv env -s shop',
   'env list': 'rnv env list -s shop',

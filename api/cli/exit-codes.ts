@@ -17,13 +17,13 @@ export const EXIT = {
   timedOut: 22,
   interrupted: 130,
 } as const;
-export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** Ends the command with a message for people, which may quote others, and an exit code for scripts. */
 export class CliError extends Error {
-  readonly exitCode: ExitCode;
+  readonly exitCode: number;
 
-  constructor(exitCode: ExitCode, message: string) {
+  /** `exitCode` is one of `EXIT`, or that of a command that was run. */
+  constructor(exitCode: number, message: string) {
     super(escaped(message));
     this.name = 'CliError';
     this.exitCode = exitCode;
@@ -35,7 +35,7 @@ export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }
 
-const BY_STATUS: Readonly<Record<number, ExitCode>> = {
+const BY_STATUS: Readonly<Record<number, number>> = {
   400: EXIT.usage,
   413: EXIT.usage,
   401: EXIT.notSignedIn,
@@ -49,6 +49,6 @@ const BY_STATUS: Readonly<Record<number, ExitCode>> = {
 };
 
 /** Returns the exit code of a failed answer of the API. */
-export function exitCodeOf(status: number): ExitCode {
+export function exitCodeOf(status: number): number {
   return BY_STATUS[status] ?? EXIT.unexpected;
 }

@@ -32,7 +32,7 @@ function versionOf(): string {
 /** Runs the command line and returns its exit code. Errors are printed on stderr. */
 async function main(args: readonly string[]): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
-  const surroundings = { env, cwd: process.cwd(), stdin, stdout, stderr, signal: interruption.signal };
+  const surroundings = { env, cwd: process.cwd(), args, stdin, stdout, stderr, signal: interruption.signal };
   try {
     const program = createProgram(surroundings, versionOf());
     await addCompletion(program, args);

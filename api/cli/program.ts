@@ -8,13 +8,13 @@ import { logs } from './commands/logs.js';
 import * as status from './commands/status.js';
 import { up } from './commands/up.js';
 import { addExamples } from './examples.js';
-import { addServiceCommands, type Parts } from './service-commands.js';
-import { parseDuration } from './terminal-text.js';
+import { addServiceCommands, duration, type Parts } from './service-commands.js';
 
 const NOTES = `
 The variables RNV_URL, RNV_KEY and RNV_SERVICE take precedence over the stored address, key and service. Data goes to stdout, everything
 else to stderr. Exit codes: 0 success, 1 unexpected error, 2 wrong usage, 3 not signed in, 4 forbidden, 5 not found, 6 conflict,
 7 rate limited, 8 unreachable, 20 failed, 21 cancelled, 22 timed out, 130 interrupted. After 22 and 130 the deployment goes on.
+rnv run ends with the exit code of the command after --.
 
 Examples:
   $ rnv login --url https://ranvier.example.com
@@ -123,12 +123,6 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
   addServiceCommands(program, { acts, waits, verbose });
   addExamples(program);
   return program;
-}
-
-function duration(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');
-  return ms;
 }
 
 function lineCount(text: string): number {

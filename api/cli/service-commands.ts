@@ -7,6 +7,7 @@ import * as lifecycle from './commands/lifecycle.js';
 import * as previews from './commands/previews.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
+import { parseDuration } from './terminal-text.js';
 
 /** Helpers that add commands. `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
 export interface Parts {
@@ -58,8 +59,18 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     .option('--max <number>', 'the maximum number of replicas, for automatic scaling', wholeNumber)
     .option('--plan <plan>', 'the plan: CPU and memory of each replica')
     .action(acts(scaling.scale));
-  waits(program.command('run')).description('run a cron service now, and print its output').action(acts(runs.run));
-  program.command('runs').description('list the runs of a cron service').action(acts(runs.runs));
+  waits(program.command('run'))
+    .description('run a command with the live release, print its output, and end with its exit code')
+    .argument('[service]', 'the service: its name or id')
+    .argument('[command...]', 'the command, after --; without it a cron service runs its own')
+    .option('--plan <plan>', 'the plan: CPU and memory of the command')
+    .addOption(new Option('--limit <duration>', 'end the command after this time (default: 1h)').argParser(duration))
+    .action(
+      acts((cli, service: string | undefined, command: string[], options: runs.RunOptions) =>
+        runs.run(cli, service === undefined ? command : [service, ...command], options),
+      ),
+    );
+  program.command('runs').description('list the runs of a service').action(acts(runs.runs));
 }
 
 function addVariables(program: Command, { acts }: Parts): void {
@@ -161,6 +172,13 @@ function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
     .argument('<database>')
     .argument('[id]', 'the id of a backup, or its last characters')
     .action(acts(data.restore));
+}
+
+/** Returns the milliseconds of a duration such as 15m. Throws InvalidArgumentError. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');
+  return ms;
 }
 
 function wholeNumber(text: string): number {

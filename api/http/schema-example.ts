@@ -4,6 +4,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   author: 'ada',
   branch: 'main',
   buildCommand: 'npm run build',
+  command: 'npm run migrate',
   commitMessage: 'Show prices with tax',
   commitSha: '5b0e0c1f9d3a4c5e8f7a6b5c4d3e2f1a0b9c8d7e',
   confirm: 'shop',

@@ -84,6 +84,8 @@ export type StepName = (typeof STEP_NAMES)[number];
 /** `deployment.steps[]`: a step that runs has no end yet. Times are ISO 8601. */
 export interface StepRecord {
   name: StepName;
+  /** The run of the pre-deploy command; only a step `release` may have one. */
+  runId?: string;
   startedAt: string;
   finishedAt: string | null;
 }

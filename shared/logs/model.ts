@@ -17,6 +17,7 @@ export interface LogLine {
 export interface LogBatchRow extends DueColumns {
   service_id: string;
   deployment_id: string | null;
+  run_id: string | null;
   source: LogSource;
   lines: LogLine[];
 }
@@ -25,6 +26,7 @@ export interface LogLineRow {
   service_id: string;
   id: number;
   deployment_id: string | null;
+  run_id: string | null;
   source: LogSource;
   level: LogLevel;
   message: string;

@@ -25,7 +25,7 @@ export async function ensureLogDays(db: Db): Promise<void> {
       await trx.raw('create table ?? (like log_lines including defaults including constraints including indexes)', [
         name,
       ]);
-      const moved = 'service_id, id, deployment_id, source, level, message, logged_at, expires_on';
+      const moved = 'service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on';
       await trx.raw(
         `with moved as (delete from log_lines_other where expires_on = cast(? as date) returning ${moved})
          insert into ?? (${moved}) select ${moved} from moved`,

@@ -2,8 +2,9 @@ import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of the
- * slots: a run may last for a day. Atomic under any number of callers. The job of each is due at once.
+ * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of
+ * the slots: a run may last for a day. A deployment's run has the slot of its deployment. Atomic under any number of callers. The job
+ * of each is due at once.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');
@@ -11,7 +12,7 @@ export async function admitRuns(trx: Transaction): Promise<number> {
     trx,
     `with active as (
        select workspace_id, count(*) as runs from runs
-        where finished_at is null and admitted_at is not null group by workspace_id
+        where finished_at is null and admitted_at is not null and trigger <> 'deployment' group by workspace_id
      ), slots as (
        select coalesce(sum(run_slots), 0) as total, coalesce((select sum(runs) from active), 0) as taken
          from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds'

@@ -22,7 +22,10 @@ const STATES = {
   skipped: {},
 } as const satisfies Record<RunStatus, Partial<Record<string, RunStatus>>>;
 
-/** Runs of cron services. An attempt that has not begun gets the release that is live when it is claimed. */
+/**
+ * Runs of commands. An attempt that has not begun gets the release that is live when it is claimed; a deployment's has the release that
+ * the deployment brings.
+ */
 export const RUNS = defineKind({
   table: 'runs',
   payload: 'runId',
@@ -33,7 +36,7 @@ export const RUNS = defineKind({
     cancellable: true,
     onClaim: `started_at = coalesce(started_at, now()), deployment_id = coalesce(
       (select live_deployment_id from services s
-        where s.id = claimed.service_id
+        where s.id = claimed.service_id and claimed.trigger <> 'deployment'
           and not exists (select from replicas p where p.run_id = claimed.id and p.run_attempt = claimed.attempt)),
       deployment_id)`,
   },

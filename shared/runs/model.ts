@@ -1,11 +1,18 @@
 import type { LeasedColumns } from '../engine/kind.js';
+import type { PlanId } from '../services/catalog.js';
 
-/** A run carries out a cron service's command once, for a tick of its schedule or because somebody asked. */
+/**
+ * A run carries out one command with a release of a service: the command of a cron service, one that somebody gave, or the pre-deploy
+ * command of a deployment.
+ */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-export const RUN_TRIGGERS = ['schedule', 'manual'] as const;
-type RunTrigger = (typeof RUN_TRIGGERS)[number];
+export const RUN_TRIGGERS = ['schedule', 'manual', 'deployment'] as const;
+export type RunTrigger = (typeof RUN_TRIGGERS)[number];
+
+/** Characters of a command that is given for a run. */
+export const MAX_COMMAND_LENGTH = 16_384;
 
 export interface RunRow extends LeasedColumns<RunStatus> {
   number: number;
@@ -13,6 +20,8 @@ export interface RunRow extends LeasedColumns<RunStatus> {
   deployment_id: string;
   trigger: RunTrigger;
   actor: string;
+  command: string | null;
+  plan: PlanId | null;
   attempt: number;
   max_retries: number;
   timeout_seconds: number;

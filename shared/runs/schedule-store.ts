@@ -72,8 +72,8 @@ export interface Tick {
 
 /**
  * Inserts the run of a tick and advances the schedule, in one statement. Changes nothing if another worker did so, or if the
- * service was changed or stopped meanwhile. If `maxConcurrency` runs have not ended, the run is `skipped` and says so. Returns the
- * run's status, or null.
+ * service was changed or stopped meanwhile. If `maxConcurrency` runs of its own command have not ended, the run is `skipped` and says so.
+ * Returns the run's status, or null.
  */
 export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
   return db.transaction(async (trx) => {
@@ -89,7 +89,7 @@ export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<st
           where c.service_id = service.id and c.next_run_at = :expected returning c.service_id
        ), open as (
          select count(*) as runs, (select (configuration ->> 'maxConcurrency')::int from service) as most
-           from runs where service_id = :serviceId and finished_at is null
+           from runs where service_id = :serviceId and finished_at is null and command is null
        )
        insert into runs (id, workspace_id, service_id, deployment_id, trigger, status, scheduled_at, max_retries,
                          timeout_seconds, error, finished_at)

@@ -2,11 +2,18 @@ import { countOf, type Db, rowCountOf, type Transaction } from '../core/database
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { requestCancel } from '../engine/requests.js';
 import { RUNS } from './kind.js';
-import type { RunRow } from './model.js';
+import type { RunRow, RunTrigger } from './model.js';
 
 /** Returns SQL: what the next attempt of a run changes. It waits for its time and for admission. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
+}
+
+export interface WhichRuns {
+  serviceId: string;
+  runId?: string | null;
+  deploymentId?: string | null;
+  trigger?: RunTrigger | null;
 }
 
 /**
@@ -15,14 +22,30 @@ export function retrySql(delayMs: number): string {
  */
 export function cancelOpenRuns(
   trx: Transaction,
-  { serviceId, runId = null }: { serviceId: string; runId?: string | null },
+  { serviceId, runId = null, deploymentId = null, trigger = null }: WhichRuns,
 ): Promise<number> {
-  return requestCancel(trx, RUNS, { service_id: serviceId, id: runId });
+  return requestCancel(trx, RUNS, { service_id: serviceId, id: runId, deployment_id: deploymentId, trigger });
 }
 
-/** Returns how many runs of the service have not ended. */
-export function countOpenRuns(db: Db, serviceId: string): Promise<number> {
-  return countOf(db, 'select count(*) from runs where service_id = ? and finished_at is null', [serviceId]);
+/** SQL: the runs that are counted together. */
+const COUNTED = {
+  all: 'true',
+  /** Those of the service's own command. */
+  own: 'command is null',
+  /** Those of commands that were given by hand. */
+  given: `command is not null and trigger = 'manual'`,
+};
+
+/** Returns how many of these runs of the service have not ended. */
+export function countOpenRuns(db: Db, serviceId: string, which: keyof typeof COUNTED): Promise<number> {
+  const sql = `select count(*) from runs where service_id = ? and finished_at is null and ${COUNTED[which]}`;
+  return countOf(db, sql, [serviceId]);
+}
+
+/** Returns true if the command of a run may be started once only: somebody has given it by hand. */
+export async function isStartedOnce(db: Db, id: string): Promise<boolean> {
+  const run = await db<RunRow>('runs').where({ id, trigger: 'manual' }).whereNotNull('command').first('id');
+  return run !== undefined;
 }
 
 export async function findRun(db: Db, serviceId: string, id: string): Promise<RunRow | undefined> {

@@ -78,7 +78,7 @@ const SOURCES: readonly string[] = [
   `select 'run.failed', r.id::text, r.finished_at,
           jsonb_build_object(${SERVICE}, 'runId', r.id, 'trigger', r.trigger, 'attempt', r.attempt, 'exitCode', r.exit_code, 'error', r.error)
      from runs r join services s on s.id = r.service_id
-    where r.workspace_id = w.workspace_id and r.status = 'failed' and r.finished_at ${SINCE}`,
+    where r.workspace_id = w.workspace_id and r.status = 'failed' and r.trigger <> 'deployment' and r.finished_at ${SINCE}`,
   `select 'backup.failed', b.id::text, b.finished_at, jsonb_build_object(${SERVICE}, 'backupId', b.id, 'error', b.error)
      from backups b join services s on s.id = b.service_id
     where b.workspace_id = w.workspace_id and b.status = 'failed' and b.finished_at ${SINCE}`,

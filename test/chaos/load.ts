@@ -26,6 +26,8 @@ export interface Tenant {
   cron: Service;
 }
 
+/** Tells when it is started, and lasts long enough for a worker to be killed meanwhile. */
+const GIVEN_COMMAND = `echo "run $RANVIER_RUN_ID"; sleep 5`;
 const RETRY_MS = 200;
 const GIVE_UP_MS = 90_000;
 const VISIT_MS = 100;
@@ -69,6 +71,7 @@ export async function work(
     if (choice <= 62) made += await queue(client, `/services/${deployed.id}/deploys`, {}, promises, 'deploy');
     else if (choice <= 76) await cancel(client, service, promises);
     else if (choice <= 84) made += await rollback(client, service, promises);
+    else if (choice <= 92) await runCommand(client, services[0], promises);
     else await act(client, path, random.pick(['restart', 'suspend', 'resume']), promises);
     await delay(random.between(200, 1200));
   }
@@ -82,6 +85,13 @@ async function queue(client: ApiClient, path: string, body: object, promises: Pr
   if (promises.deployments.has(id)) promises.broken.push(`deployment ${id} was answered to two keys`);
   promises.deployments.add(id);
   return 1;
+}
+
+/** Runs a command beside the replicas of a service that stays live. */
+async function runCommand(client: ApiClient, service: Service | undefined, promises: Promises): Promise<void> {
+  if (service === undefined) return;
+  const { status } = await insist(client, 'POST', `/services/${service.id}/runs`, { command: GIVEN_COMMAND });
+  promises.count(`run ${status}`);
 }
 
 async function recent(client: ApiClient, service: Service): Promise<Deployment[]> {

@@ -36,6 +36,7 @@ export async function endTicks(client: ApiClient, service: Service): Promise<voi
 interface RunFacts {
   id: string;
   service_id: string;
+  trigger: 'schedule' | 'manual';
   status: string;
   attempt: number;
   error: string;
@@ -46,15 +47,17 @@ interface RunFacts {
   interrupted: number;
 }
 
-/** Balances ticks against runs, and runs against what was carried out. */
+/** Balances ticks against runs, and runs, also those of commands that were given, against what was carried out. */
 export async function scheduleBooks({ database }: Platform): Promise<Entry[]> {
-  const runs = await rowsOf<RunFacts>(
+  const all = await rowsOf<RunFacts>(
     database.db,
-    `select r.id, r.service_id, r.status, r.attempt, r.error, r.scheduled_at,
+    `select r.id, r.service_id, r.trigger, r.status, r.attempt, r.error, r.scheduled_at,
             (select count(*) from log_lines l where l.service_id = r.service_id and l.message = 'run ' || r.id) as starts,
             coalesce((select sum(restarts) from replicas p where p.run_id = r.id), 0)::int as interrupted
        from runs r order by r.service_id, r.scheduled_at`,
   );
+  const runs = all.filter(({ trigger }) => trigger === 'schedule');
+  const given = all.filter(({ trigger }) => trigger === 'manual');
   const shown = (rows: RunFacts[]) => rows.map((row) => JSON.stringify(row));
   return [
     { what: 'ticks that have no run, or two', counted: runs.length, wrong: gaps(runs) },
@@ -69,6 +72,18 @@ export async function scheduleBooks({ database }: Platform): Promise<Entry[]> {
       wrong: shown(
         runs.filter(
           ({ starts, attempt, interrupted }) => starts < attempt - 1 || starts === 0 || starts > attempt + interrupted,
+        ),
+      ),
+    },
+    {
+      what: 'commands that were given and started twice, or whose end is wrong',
+      counted: given.length,
+      wrong: shown(
+        given.filter(
+          ({ status, starts, error }) =>
+            starts > 1 ||
+            (status === 'succeeded' && starts !== 1) ||
+            (status === 'failed' && !error.includes('is not started again')),
         ),
       ),
     },

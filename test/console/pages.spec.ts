@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { buildConsole } from '../../api/pages/console-build.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { addMember } from '../../shared/identity/commands.js';
+import { storeLines } from '../../workers/logs/store-lines.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 import { makeUser } from '../support/factories.js';
@@ -199,6 +200,46 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Delete' }).first().click();
     await page.getByRole('button', { name: 'Delete permanently' }).click();
     await page.getByText('The disk of the backup store is full').waitFor({ state: 'detached' });
+  });
+
+  it('a command is run in a service, and its run shows its log and is cancelled', async () => {
+    const { page } = window;
+    const web = await make('migrating', 'web', { repository: 'https://example.com/web.git' });
+    const { client } = workspace.owner;
+    await openService(web, '/runs');
+    await page.getByText('No runs yet').waitFor();
+    expect(await page.getByRole('button', { name: 'Run a command' }).getAttribute('aria-disabled')).to.equal('true');
+    const deploymentId = await pretendLive(api.db, web.id);
+    await page.reload();
+    await page.getByRole('button', { name: 'Run a command' }).click();
+    await page.getByRole('textbox', { name: 'Command' }).fill('npm run migrate');
+    await page.getByLabel('Time limit in minutes').fill('5');
+    await window.checkAccess('the command that is to be run');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('heading', { name: 'npm run migrate' }).waitFor();
+    const { runs } = (await client.get(`${workspace.path}/services/${web.id}/runs`)).body;
+    expect(runs[0]).to.include({ command: 'npm run migrate', timeoutSeconds: 300 });
+    const lines = ['one table', 'two tables'].map((message) => ({
+      level: 'info' as const,
+      message,
+      timestamp: new Date().toISOString(),
+    }));
+    const own = { serviceId: web.id, deploymentId, source: 'runtime' as const, lines };
+    await storeLines(api.db, { ...own, runId: runs[0].id });
+    await storeLines(api.db, { ...own, lines: [{ ...lines[0], message: 'of the application' } as (typeof lines)[0]] });
+    await page.getByText('two tables').waitFor();
+    expect(await page.getByText('of the application').count()).to.equal(0);
+    await look('run');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByText('Cancelled').waitFor();
+    const long = `echo ${'a-word-that-is-long '.repeat(200)}`;
+    await client.post(`${workspace.path}/services/${web.id}/runs`, { command: long });
+    await openService(web, '/runs');
+    await page.getByRole('link', { name: 'npm run migrate' }).waitFor();
+    await look('runs-of-commands');
+    await page.getByRole('link', { name: 'a-word' }).click();
+    await page.getByRole('heading', { name: 'a-word' }).waitFor();
+    await look('run-of-a-long-command');
   });
 
   it('groups: variables that services share', async () => {

@@ -288,6 +288,34 @@ describe('The command line rnv', function () {
     }
   });
 
+  it('run -- runs a command with the live release, prints what it prints, and ends with its exit code', async () => {
+    const good = await rnv.run(['run', '--', 'node', '-e', 'console.log(process.argv[1])', '--', '--a b'], here());
+    expectCode(good, 0);
+    expect(good.stdout).to.equal('--a b\n');
+    const bad = await rnv.run([
+      'run',
+      'shop',
+      '--timeout',
+      '5m',
+      '--limit',
+      '1m',
+      '--',
+      'echo "one  two" >&2; exit 42',
+    ]);
+    expectCode(bad, 42);
+    expect(bad.stdout).to.equal('one  two\n');
+    expect(bad.stderr).to.include('The run failed with exit code 42');
+    expect((await rnv.run(['runs'], here())).stdout).to.match(/failed +exit code 42 .* echo "one +two"/);
+    const late = await rnv.run(['run', '--limit', '1s', '--', 'sleep 1000'], here());
+    expectCode(late, 20);
+    expect(late.stderr).to.include('did not end within 1 s');
+    expectCode(await rnv.run(['run'], here()), 2);
+    expectCode(await rnv.run(['run', 'shop', 'npm', 'test']), 2);
+    expectCode(await rnv.run(['run', 'nothing', '--', 'true']), 5);
+    const detached = await rnv.run(['run', '--detach', '--json', '--', 'true'], here());
+    expect(JSON.parse(detached.stdout).run).to.include({ command: 'true', trigger: 'manual' });
+  });
+
   it('db: a database is made on request only, and none is taken for one', async () => {
     expectCode(await rnv.run(['db', 'create', 'mysql'], here()), 2);
     expectCode(await rnv.run(['db', 'backups', 'shop'], here()), 6);

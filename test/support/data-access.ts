@@ -41,7 +41,6 @@ export async function dataAccess(platform: Platform): Promise<DataAccessDeps & {
       sweep: never,
       usage: never,
       lastOutput: never,
-      runCommand: never,
     },
   );
   const data = new DataServices({

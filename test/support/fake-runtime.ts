@@ -5,7 +5,7 @@ import { wantReplicas, wantStopped } from '../../workers/replicas/desire-store.j
 import type { ReplicaRow } from '../../workers/replicas/rows.js';
 import { claimReplica } from '../../workers/replicas/start-store.js';
 import { recordExit, recordReady, recordStopped, replicasOf } from '../../workers/replicas/store.js';
-import type { CommandOptions, ReleaseSpec, RunAttempt, RuntimeDriver } from '../../workers/runtime/runtime-driver.js';
+import type { ReleaseSpec, RunAttempt, RuntimeDriver } from '../../workers/runtime/runtime-driver.js';
 
 /** What happens to the next replicas and commands of a service. */
 export interface FakeScript {
@@ -69,17 +69,9 @@ export class FakeRuntime implements RuntimeDriver {
     return replicasOf(this.#db, deploymentId);
   }
 
-  async runCommand(spec: ReleaseSpec, command: string, { signal, onLine }: CommandOptions): Promise<void> {
-    this.calls.push(`command ${spec.deploymentId} ${command}`);
-    signal.throwIfAborted();
-    await onLine(`ran ${command}`);
-    const { fail } = this.#scriptOf(spec);
-    if (fail !== undefined) throw new ReleaseError(`the command "${command}" ${fail}`);
-  }
-
   /** Succeeds at once unless the service's script says how the attempt ends, or until when it lasts. */
   async runAttempt(spec: ReleaseSpec, { runId, attempt }: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
-    this.calls.push(`run ${runId} ${attempt}`);
+    this.calls.push(`run ${runId} ${attempt}`, `command ${spec.deploymentId} ${spec.image.manifest.startCommand}`);
     signal.throwIfAborted();
     const { until, attemptEnds } = this.#scriptOf(spec);
     if (until !== undefined) await Promise.race([until(), aborted(signal)]);

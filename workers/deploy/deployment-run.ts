@@ -1,5 +1,6 @@
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { LogLevel } from '../../shared/logs/model.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
 import type { Work } from '../engine/perform.js';
 import type { LogChannel } from '../logs/log-sink.js';
 import type { DeployedService } from '../releases/deployment-parts.js';
@@ -42,6 +43,10 @@ export class DeploymentRun {
 
   get signal(): AbortSignal {
     return this.#work.signal;
+  }
+
+  get helpers(): JobHelpers {
+    return { ...this.#work.helpers, signal: this.signal };
   }
 
   /** Writes a line of the platform to the deployment's log. */

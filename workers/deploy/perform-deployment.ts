@@ -22,6 +22,7 @@ import type { LeftBehind } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { changeOf, type HeldDeployment } from './deployment-changes.js';
 import { DeploymentRun } from './deployment-run.js';
+import { endPreDeploy } from './pre-deploy.js';
 import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
@@ -130,6 +131,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   /** Stops the release and completes the log. */
   beforeEnd: Handler<HeldDeployment>['beforeEnd'] = async (work, { state, cause }) => {
     const run = await this.#open(work).catch(() => null);
+    await endPreDeploy(this.#deps, work.record, work.helpers);
     await this.#deps.runtime.stop(work.record.id);
     if (state === 'failed') await run?.say(`The deployment failed at ${cause}`, 'error');
     else await run?.say('The deployment was cancelled', 'warn');

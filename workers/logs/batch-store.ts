@@ -5,6 +5,8 @@ import type { LogBatchRow, LogLine, LogSource } from '../../shared/logs/model.js
 export interface NewLogBatch {
   serviceId: string;
   deploymentId: string | null;
+  /** The run that has printed the lines. */
+  runId?: string | null;
   source: LogSource;
   lines: LogLine[];
 }
@@ -22,14 +24,22 @@ const UNSTORABLE = /\p{Surrogate}|\0/gu;
  */
 export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]): Promise<string> {
   // Ids of one process ascend, so the parts keep their order.
-  const rows = batches.flatMap(({ serviceId, deploymentId, source, lines }) =>
-    [...partsOf(lines)].map((part) => [uuidv7(), serviceId, deploymentId, source, JSON.stringify(part), part.length]),
+  const rows = batches.flatMap(({ serviceId, deploymentId, runId = null, source, lines }) =>
+    [...partsOf(lines)].map((part) => [
+      uuidv7(),
+      serviceId,
+      deploymentId,
+      runId,
+      source,
+      JSON.stringify(part),
+      part.length,
+    ]),
   );
   if (rows.length === 0) return '';
-  const values = rows.map(() => '(?, ?, ?, ?, ?, ?, 1, now())').join(', ');
+  const values = rows.map(() => '(?, ?, ?, ?, ?, ?, ?, 1, now())').join(', ');
   await db.raw(
-    `insert into log_batches (id, service_id, deployment_id, source, lines, line_count, dispatches, due_at) values ${values}`,
-    rows.flat() as (string | number)[],
+    `insert into log_batches (id, service_id, deployment_id, run_id, source, lines, line_count, dispatches, due_at) values ${values}`,
+    rows.flat() as (string | number | null)[],
   );
   return String(rows[0]?.[0]);
 }

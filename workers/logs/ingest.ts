@@ -99,8 +99,8 @@ async function moveBatches(trx: Transaction, serviceId: string, last: number): P
      ), moved as (
        delete from log_batches b using waiting w where b.id = w.id and w.before < ${LINES_AT_ONCE} returning b.*
      ), stored as (
-       insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
-       select :serviceId, :last + row_number() over (order by m.created_at, m.id, l.place), m.deployment_id, m.source,
+       insert into log_lines (service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on)
+       select :serviceId, :last + row_number() over (order by m.created_at, m.id, l.place), m.deployment_id, m.run_id, m.source,
               l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz),
               ${expiresOn(`cast(l.line ->> 'timestamp' as timestamptz)`, 'kept.days')}
          from moved m cross join lateral jsonb_array_elements(m.lines) with ordinality as l(line, place),

@@ -15,6 +15,8 @@ const FLUSH_BYTES = 256 * 1024;
 export interface ChannelOptions {
   serviceId: string;
   deploymentId: string;
+  /** The run that the lines are about. */
+  runId?: string;
   masker: Masker;
 }
 
@@ -44,11 +46,11 @@ export class LogSink {
 
   /** Writes one line of the platform to a deployment's log, and stores it. `masker` hides the service's secrets, if the line may have any. */
   async say(
-    { serviceId, deploymentId, masker = new Masker([]) }: Omit<ChannelOptions, 'masker'> & { masker?: Masker },
+    { masker = new Masker([]), ...owner }: Omit<ChannelOptions, 'masker'> & { masker?: Masker },
     message: string,
     level: LogLevel = 'info',
   ): Promise<void> {
-    const channel = this.open({ serviceId, deploymentId, masker });
+    const channel = this.open({ ...owner, masker });
     await channel.write('system', message, level);
     await channel.close();
   }

@@ -60,8 +60,8 @@ class RefusedBatch {
 
   async #insert(savepoint: Transaction, from: number, to: number): Promise<void> {
     await savepoint.raw(
-      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
-       select b.service_id, :last + l.place - :from, b.deployment_id, b.source,
+      `insert into log_lines (service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on)
+       select b.service_id, :last + l.place - :from, b.deployment_id, b.run_id, b.source,
               l.line ->> 'level', l.line ->> 'message', cast(l.line ->> 'timestamp' as timestamptz),
               ${expiresOn(`cast(l.line ->> 'timestamp' as timestamptz)`, DAYS_TO_EXPIRY)}
          from log_batches b join services s on s.id = b.service_id cross join lateral jsonb_array_elements(b.lines) with ordinality as l(line, place)
@@ -73,8 +73,8 @@ class RefusedBatch {
   async leaveOut(what: string, count: number, reason: string): Promise<void> {
     const message = `${what} could not be stored and is left out here (${reason})`;
     await this.#trx.raw(
-      `insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
-       select b.service_id, :id, b.deployment_id, b.source, 'warn', :message, now(), ${expiresOn('now()', DAYS_TO_EXPIRY)}
+      `insert into log_lines (service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on)
+       select b.service_id, :id, b.deployment_id, b.run_id, b.source, 'warn', :message, now(), ${expiresOn('now()', DAYS_TO_EXPIRY)}
          from log_batches b join services s on s.id = b.service_id where b.id = :batchId`,
       { id: this.last + 1, message, batchId: this.#batchId },
     );

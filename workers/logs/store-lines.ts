@@ -18,8 +18,8 @@ const STORE = prepare<{ stored: number }>(
       where not exists (select from log_batches b where b.service_id = $1)
      returning c.last_id - $3 as before
    ), stored as (
-     insert into log_lines (service_id, id, deployment_id, source, level, message, logged_at, expires_on)
-     select $1, raised.before + l.place, cast($2 as uuid), l.source, l.level, l.message, l.logged_at, ${expiresOn('l.logged_at', 'kept.days')}
+     insert into log_lines (service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on)
+     select $1, raised.before + l.place, cast($2 as uuid), cast($8 as uuid), l.source, l.level, l.message, l.logged_at, ${expiresOn('l.logged_at', 'kept.days')}
        from raised, kept,
             unnest(cast($4 as text[]), cast($5 as text[]), cast($6 as text[]), cast($7 as timestamptz[]))
               with ordinality as l(source, level, message, logged_at, place)
@@ -35,7 +35,7 @@ export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
   return storeBatches(db, [batch]);
 }
 
-/** Like `storeLines`, for batches of one deployment that follow each other. Few enough lines are one statement. */
+/** Like `storeLines`, for batches of one deployment and one run that follow each other. Few enough lines are one statement. */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;
@@ -50,21 +50,28 @@ export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Pro
 }
 
 type SourcedLine = LogLine & { source: LogSource };
-type Owner = Pick<NewLogBatch, 'serviceId' | 'deploymentId'>;
+type Owner = Pick<NewLogBatch, 'serviceId' | 'deploymentId' | 'runId'>;
 
 /** Lines as batches, each of lines that have one source. Their order stays. */
-export function batchesOf({ serviceId, deploymentId }: Owner, lines: readonly SourcedLine[]): NewLogBatch[] {
+export function batchesOf(
+  { serviceId, deploymentId, runId = null }: Owner,
+  lines: readonly SourcedLine[],
+): NewLogBatch[] {
   const batches: NewLogBatch[] = [];
   for (const { source, ...line } of lines) {
     const last = batches.at(-1);
     if (last?.source === source) last.lines.push(line);
-    else batches.push({ serviceId, deploymentId, source, lines: [line] });
+    else batches.push({ serviceId, deploymentId, runId, source, lines: [line] });
   }
   return batches;
 }
 
 /** False if older lines of the service wait. */
-async function storePart(db: Db, { serviceId, deploymentId }: Owner, lines: readonly SourcedLine[]): Promise<boolean> {
+async function storePart(
+  db: Db,
+  { serviceId, deploymentId, runId = null }: Owner,
+  lines: readonly SourcedLine[],
+): Promise<boolean> {
   const column = (of: (line: SourcedLine) => string) => lines.map(of);
   const row = await rowOfPrepared(db, STORE, [
     serviceId,
@@ -74,6 +81,7 @@ async function storePart(db: Db, { serviceId, deploymentId }: Owner, lines: read
     column(({ level }) => level),
     column(({ message }) => message),
     column(({ timestamp }) => timestamp),
+    runId,
   ]);
   return row?.stored === 1;
 }

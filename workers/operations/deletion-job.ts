@@ -23,7 +23,7 @@ export function deletionJob(
     // until their workers have stopped.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
-      (await countOpenRuns(deps.db, service.id)) > 0 ||
+      (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||
       (await findOpenOperation(deps.db, service.id, ['restore'])) !== null;
     if (busy) {
       return { laterInMs: POLL_INTERVAL_MS, says: 'later' };

@@ -46,7 +46,9 @@ async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promis
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   const version = await deps.db.transaction(async (trx) => {
     const moved = await moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended');
-    await cancelOpenRuns(trx, { serviceId: service.id });
+    // A deployment that is under way goes on, and so does its pre-deploy command.
+    for (const trigger of ['schedule', 'manual'] as const)
+      await cancelOpenRuns(trx, { serviceId: service.id, trigger });
     return moved;
   });
   if (version !== undefined) await edgesApplied(deps.db, service.id, version, signal);

@@ -2,6 +2,7 @@ import type { Db } from '../../shared/core/database/client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { previewOf } from '../../shared/previews/store.js';
 import { pushedAddress } from '../../shared/pushes/model.js';
+import { findRun } from '../../shared/runs/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { isPushSource } from '../../shared/services/source.js';
@@ -11,6 +12,7 @@ import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { ReleaseError } from '../failures/explained.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
+import { releaseOfRun } from './release-of-run.js';
 
 /** The address of a deployment's repository, with the secret in it. Throws `SealError`. */
 export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
@@ -26,12 +28,20 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
   return openFrom(keyring, SEALED.deploymentRepository, id, sealed_repository);
 }
 
-/** What a runtime needs to run a deployment's release. Throws `ReleaseError` if there is no image, `SealError` if a secret cannot be opened. */
-export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: string): Promise<ReleaseSpec> {
+/**
+ * What a runtime needs to run a deployment's release; with `runId` the release as the attempts of this run have it. Throws `ReleaseError`
+ * if there is no image, `SealError` if a secret cannot be opened.
+ */
+export async function loadReleaseSpec(
+  db: Db,
+  keyring: Keyring,
+  deploymentId: string,
+  runId: string | null = null,
+): Promise<ReleaseSpec> {
   const parts = await deploymentParts(db, deploymentId);
   if (!parts?.service || !parts.image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
   const { deployment, service, image, snapshot } = parts;
-  return {
+  const spec = {
     deploymentId,
     serviceId: service.id,
     workspaceId: service.workspace_id,
@@ -47,4 +57,6 @@ export async function loadReleaseSpec(db: Db, keyring: Keyring, deploymentId: st
     image: { id: image.id, digest: image.digest, manifest: image.manifest },
     environment: { ...image.manifest.environment, ...(await openSnapshot(db, keyring, snapshot)) },
   };
+  const run = runId === null ? undefined : await findRun(db, service.id, runId);
+  return run === undefined ? spec : releaseOfRun(spec, run);
 }

@@ -81,7 +81,7 @@ export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: s
        join images i on i.id = d.image_id
       where s.lifecycle_status = 'active' and s.deleted_at is null and i.manifest ->> 'type' = 'process' and s.kind <> 'cron'
         and not exists (select 1 from replicas r
-                         where r.deployment_id = d.id and r.desired = 'running' and r.state <> 'stopped')
+                         where r.deployment_id = d.id and r.run_id is null and r.desired = 'running' and r.state <> 'stopped')
         and not exists (select 1 from operations o where o.service_id = s.id and o.finished_at is null)
         and not exists (select 1 from data_servers v
                          where v.id = s.id

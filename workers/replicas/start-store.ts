@@ -1,5 +1,7 @@
 import type { Db } from '../../shared/core/database/client.js';
+import { isStartedOnce } from '../../shared/runs/store.js';
 import { ABANDONED, type Attempt, NO_PROCESS, type ReplicaRow } from './rows.js';
+import { recordExit } from './store.js';
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -79,8 +81,14 @@ export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>
   return taken === 1;
 }
 
-/** Makes a replica whose start was interrupted (its worker crashed, or the platform ended) wait to be started as a new attempt. */
-export async function releaseReplica(db: Db, row: Attempt): Promise<void> {
+const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
+
+/**
+ * Makes a replica whose start was interrupted (its worker crashed, or the platform ended) wait to be started as a new attempt. A command
+ * that was given by hand is never started a second time: its attempt has ended.
+ */
+export async function releaseReplica(db: Db, row: ReplicaRow): Promise<void> {
+  if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) return recordExit(db, row, INTERRUPTED);
   await db<ReplicaRow>('replicas')
     .where({ id: row.id, restarts: row.restarts, state: 'starting' })
     .update({ state: 'pending', restarts: row.restarts + 1, ...NO_PROCESS, updated_at: db.fn.now() });

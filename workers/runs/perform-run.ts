@@ -2,10 +2,14 @@ import { errorMessage } from '../../shared/core/errors.js';
 import { RUNS } from '../../shared/runs/kind.js';
 import { decideRun, type RunDecision, type RunRow } from '../../shared/runs/model.js';
 import { retrySql } from '../../shared/runs/store.js';
+import { planOf } from '../../shared/services/catalog.js';
 import type { Handler, Outcome } from '../engine/perform.js';
 import { ReleaseError } from '../failures/explained.js';
+import { ingestLogs } from '../logs/ingest.js';
+import { lastLinesOfRun } from '../logs/run-lines.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { findAttempt, stopAttempts } from '../replicas/attempt-store.js';
+import { commandMessage, SEARCHED_LINES } from '../runtime/failure-text.js';
 import { maskerOf } from '../runtime/retained-release.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -21,11 +25,11 @@ export function runHandler(deps: JobDeps): Handler<RunRow> {
     onEvent: (trx, { id }) => stopAttempts(trx, id),
     beforeEnd: ({ record }) => stop(deps, record),
     async run({ record: run, signal }) {
-      const spec = await loadReleaseSpec(deps.db, deps.keyring, run.deployment_id);
+      const spec = await loadReleaseSpec(deps.db, deps.keyring, run.deployment_id, run.id);
       const begun = (await findAttempt(deps.db, run.id, run.attempt)) !== null;
       if (!begun && !(await deps.images.has(spec.image))) return leave(deps, run);
       if (!begun)
-        await say(deps, spec, `Run ${run.id} (${run.trigger}, attempt ${run.attempt}) starts: ${commandOf(spec)}`);
+        await say(deps, run, spec, `Run ${run.id} (${run.trigger}, attempt ${run.attempt}) starts: ${commandOf(spec)}`);
       const outcome = await deps.runtime.runAttempt(spec, attemptOf(run), signal);
       const retries = { attempt: run.attempt, maxRetries: run.max_retries, timeoutSeconds: run.timeout_seconds };
       return conclude(deps, run, spec, decideRun(outcome, retries, deps.config.runRetrySeconds * 1000));
@@ -38,12 +42,21 @@ function attemptOf({ id, number, attempt, timeout_seconds: seconds }: RunRow) {
 }
 
 async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision: RunDecision): Promise<Outcome> {
-  const error = decision.error === '' ? '' : maskerOf(spec).mask(`the command "${commandOf(spec)}" ${decision.error}`);
+  const error = decision.error === '' ? '' : maskerOf(spec).mask(await causeOf(deps, run, spec, decision.error));
   // The log is complete before anybody can see the run as ended.
-  await say(deps, spec, sentence(run, decision, error), error === '' ? 'info' : 'error');
+  await say(deps, run, spec, sentence(run, decision, error), error === '' ? 'info' : 'error');
   const set = { error, exit_code: decision.exitCode };
   if (decision.type === 'end') return { event: decision.status, set };
   return { event: 'retried', says: 'tried again', set, sql: retrySql(decision.delayMs) };
+}
+
+/** Says why an attempt failed. Of a command that was given, also the last output and what to do. */
+async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: string): Promise<string> {
+  const command = commandOf(spec);
+  if (run.command === null) return `the command "${command}" ${detail}`;
+  await ingestLogs(db, run.service_id);
+  const output = await lastLinesOfRun(db, run, SEARCHED_LINES);
+  return commandMessage(command, detail, output, planOf(spec.configuration.plan).memoryMb);
 }
 
 function sentence(run: RunRow, decision: RunDecision, cause: string): string {
@@ -81,7 +94,7 @@ function commandOf({ image }: ReleaseSpec): string {
   return shownCommand || startCommand || "the image's own command";
 }
 
-function say({ logs }: JobDeps, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info'): Promise<void> {
+function say({ logs }: JobDeps, run: RunRow, spec: ReleaseSpec, message: string, level: 'info' | 'error' = 'info') {
   const { serviceId, deploymentId } = spec;
-  return logs.say({ serviceId, deploymentId, masker: maskerOf(spec) }, message, level);
+  return logs.say({ serviceId, deploymentId, runId: run.id, masker: maskerOf(spec) }, message, level);
 }

@@ -37,13 +37,8 @@ export function neverRan(detail: string): boolean {
 
 /** Why a command failed, with its last output and what to do. `cause` follows the command: "exited with code 1". */
 export function commandMessage(command: string, cause: string, output: readonly string[], memoryMb: number): string {
-  const text = `the command "${withoutSearchPath(command)}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
+  const text = `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
   return withAdvice(text, startAdvice(cause, output, memoryMb));
-}
-
-/** The command as its author wrote it: a build may have put folders of the project first in its PATH. */
-function withoutSearchPath(command: string): string {
-  return command.replace(/^export PATH="[^"]{1,1000}"; /, '');
 }
 
 /** What to do about an application that runs and listens nowhere. */

@@ -41,8 +41,8 @@ export class OutputStore<Mark> {
   async append(texts: readonly string[], mark: Mark, level: LogLevel = 'info'): Promise<boolean> {
     const timestamp = new Date().toISOString();
     const lines = texts.map((text) => ({ level, message: this.#options.masker.mask(text), timestamp }));
-    const { service_id: serviceId, deployment_id: deploymentId } = this.#row;
-    const batch = { serviceId, deploymentId, source: 'runtime' as const, lines };
+    const { service_id: serviceId, deployment_id: deploymentId, run_id: runId } = this.#row;
+    const batch = { serviceId, deploymentId, runId, source: 'runtime' as const, lines };
     const store = (stored: typeof batch) =>
       this.#deps.db.transaction(async (trx) => {
         if (!(await this.#options.move(trx, this.#mark, mark))) return false;

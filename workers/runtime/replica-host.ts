@@ -1,6 +1,6 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { ResourceUsage } from '../sandbox/sandbox.js';
-import type { CommandOptions, ReleaseSpec } from './runtime-driver.js';
+import type { ReleaseSpec } from './runtime-driver.js';
 import type { MeasurableReplica } from './usage-store.js';
 
 /** Reconciles one replica: makes what runs match the row. */
@@ -49,8 +49,6 @@ export interface ReplicaHost extends SupervisedHost {
   imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
   /** A replica's last lines of output, masked; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
-  /** See `RuntimeDriver.runCommand`. */
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
   /**
    * The host that runs a data service. Absent if that is any host that has the program of its server. Throws `ReleaseError` if there is
    * none.

@@ -24,8 +24,8 @@ export interface ReplicaRuntimeDeps {
   log: Logger;
   /** The host's id in the `replicas` table, and in the name of its supervisor's lock. */
   hostId: string;
-  /** Loads a release from its deployment's snapshot. Controllers call it when a replica starts. */
-  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
+  /** Loads a release from its deployment's snapshot, as the run has it. Controllers call it when a replica starts. */
+  loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
   logs: RuntimeLogs;
   checks: Pick<CheckRecorder, 'add'>;
 }
@@ -33,7 +33,13 @@ export interface ReplicaRuntimeDeps {
 /** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
 export interface RuntimeLogs {
   append(
-    batch: { serviceId: string; deploymentId: string; source: 'runtime' | 'system'; lines: LogLine[] },
+    batch: {
+      serviceId: string;
+      deploymentId: string;
+      runId?: string | null;
+      source: 'runtime' | 'system';
+      lines: LogLine[];
+    },
     trx: Transaction,
   ): Promise<void>;
 }

@@ -12,7 +12,7 @@ import type { ReplicaHost } from './replica-host.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
 import { generationToReplace, rolloutOutcome } from './rollout.js';
 import { runAttempt, stopRun } from './run-attempts.js';
-import type { CommandOptions, ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js';
+import type { ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js';
 import { Supervisor } from './supervisor.js';
 import { UsageSampler } from './usage-sampler.js';
 
@@ -101,10 +101,6 @@ export class ReplicaRuntime implements RuntimeDriver {
   async inspect(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return Promise.all(rows.map(async (row) => ({ ...row, port: (await this.#host.ownPort?.(row)) ?? row.port })));
-  }
-
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
-    return this.#host.runCommand(spec, command, options);
   }
 
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {

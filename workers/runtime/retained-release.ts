@@ -2,6 +2,8 @@ import { SealError } from '../../shared/secrets/keyring.js';
 import { credentialsOf } from '../../shared/services/source.js';
 import { ReleaseError } from '../failures/explained.js';
 import { Masker } from '../masking/mask.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
 /** True for an error of the release itself, which a retry does not fix. Any other error is a fault of the platform and may pass. */
@@ -9,31 +11,33 @@ export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
 }
 
+type ReleaseOf = Pick<ReplicaRow, 'deployment_id' | 'run_id'>;
+
 /** The release of one replica, loaded once for each attempt to run it. */
 export class RetainedRelease {
-  readonly #load: (deploymentId: string) => Promise<ReleaseSpec>;
+  readonly #load: ReplicaRuntimeDeps['loadRelease'];
   #spec: ReleaseSpec | null = null;
 
-  constructor(load: (deploymentId: string) => Promise<ReleaseSpec>) {
+  constructor(load: ReplicaRuntimeDeps['loadRelease']) {
     this.#load = load;
   }
 
   /** Returns the release, loaded once. Throws `ReleaseError` or `SealError` if it cannot be read. */
-  async read(deploymentId: string): Promise<ReleaseSpec> {
-    this.#spec ??= await this.#load(deploymentId);
+  async read({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
+    this.#spec ??= await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
   /** Loads the release as it is now, for a new attempt to run it. Throws as `read` does. */
-  async readAnew(deploymentId: string): Promise<ReleaseSpec> {
-    this.#spec = await this.#load(deploymentId);
+  async readAnew({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
+    this.#spec = await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
   /** Returns null if the release cannot be read, for instance because its key is lost. Its replicas can still be stopped. */
-  async readable(deploymentId: string): Promise<ReleaseSpec | null> {
+  async readable(row: ReleaseOf): Promise<ReleaseSpec | null> {
     try {
-      return await this.read(deploymentId);
+      return await this.read(row);
     } catch (error) {
       if (isExplained(error)) return null;
       throw error;

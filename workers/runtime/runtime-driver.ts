@@ -21,7 +21,7 @@ export interface ReleaseSpec {
   environment: Record<string, string>;
 }
 
-/** One attempt of a run of a cron service. */
+/** One attempt of a run. */
 export interface RunAttempt {
   runId: string;
   /** The number of the run; no other run has it. */
@@ -29,12 +29,6 @@ export interface RunAttempt {
   /** Counts from 1. */
   attempt: number;
   timeoutMs: number;
-}
-
-export interface CommandOptions {
-  signal: AbortSignal;
-  timeoutMs: number;
-  onLine: (line: string) => Promise<void>;
 }
 
 /**
@@ -59,10 +53,8 @@ export interface RuntimeDriver {
   restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
   /** A release's replicas that are not stopped, each with the port on which its application listens. */
   inspect(deploymentId: string): Promise<ReplicaRow[]>;
-  /** Runs one command in the release's image and environment, beside its replicas. Throws `ReleaseError` naming the command. */
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void>;
   /**
-   * Runs the release's command once, with its output in the log. Continues to wait for an attempt that is under way, also one that another
+   * Runs the command of a run once, beside the release's replicas and with its output in the log. Continues to wait for an attempt that is under way, also one that another
    * worker began. An abort rejects with the signal's reason, and the command runs on. Throws `ReleaseError`.
    */
   runAttempt(spec: ReleaseSpec, attempt: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome>;

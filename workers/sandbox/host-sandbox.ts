@@ -249,7 +249,10 @@ export class HostSandbox implements Sandbox {
     const made = (await expected) ?? (await this.#make(spec, tied));
     const { fileSizeMb } = spec.limits;
     try {
-      await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? [])], { isRun: tied, fileSizeMb });
+      await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? [])], {
+        isRun: tied || spec.isRun === true,
+        fileSizeMb,
+      });
       return prepareCommand(this.#place, spec, made, { marker: this.#processes.markOf(spec.id), tied });
     } catch (error) {
       await this.#discard(spec.id);

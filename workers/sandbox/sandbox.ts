@@ -22,6 +22,8 @@ export interface SandboxSpec {
   /** Number of the service. If the platform is root, it gives the unprivileged user that runs the command. */
   userNumber: number;
   limits: SandboxLimits;
+  /** True if it ends by itself although it outlives its worker: then what it writes to the disk has the bound of a build. */
+  isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
   /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in this order. */

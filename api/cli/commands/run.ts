@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../api-client.js';
-import type { LogBatch, Run, Service } from '../api-types.js';
+import type { Run, Service } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { LogCursor } from '../log-cursor.js';
@@ -12,19 +12,34 @@ const POLL_INTERVAL_MS = 1000;
 const REST_MS = 300;
 const QUIET_LOOKS = 3;
 
+export interface RunOptions extends Omit<WaitOptions, 'verbose'> {
+  plan?: string;
+  /** In milliseconds. */
+  limit?: number;
+}
+
 /**
- * Runs a cron service now, prints what it prints, and waits for the end. Throws 20 if it failed or was skipped, 21 if it was
+ * Runs a command with a service's live release, prints what it prints, and waits for the end. The command is what follows `--`; without it
+ * a cron service runs its own. Throws the exit code of a command that was given. Throws 20 if it failed otherwise or was skipped, 21 if it was
  * cancelled, 22 after the timeout.
  */
-export async function run(cli: Cli, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
+export async function run(cli: Cli, words: readonly string[], options: RunOptions): Promise<void> {
   const { terminal } = cli;
   const api = await cli.client();
-  const service = await cli.service();
+  const command = cli.command;
+  const [named, ...others] = words.slice(0, words.length - command.length);
+  if (others.length > 0)
+    throw new CliError(EXIT.usage, 'Give the command after --, such as: rnv run -- npm run migrate');
+  const service = named === undefined ? await cli.service() : await cli.serviceNamed(named);
+  if (command.length === 0 && service.kind !== 'cron') {
+    throw new CliError(
+      EXIT.usage,
+      'Only a cron service has a command of its own. Give one: rnv run -- npm run migrate',
+    );
+  }
   const path = `/services/${service.id}/runs`;
-  const lines = `/services/${service.id}/logs?source=runtime`;
-  const { cursor } = await api.get<LogBatch>(`${lines}&limit=1`);
-  const log = new LogCursor(api, lines, cursor);
-  const { run: begun } = await api.write<{ run: Run }>('POST', path);
+  const { run: begun } = await api.write<{ run: Run }>('POST', path, bodyOf(command, options));
+  const log = new LogCursor(api, `/services/${service.id}/logs?runId=${begun.id}`, 0);
   terminal.say(`Running ${oneLine(service.name)}, run ${shortId(begun.id)}`);
   if (options.detach) return cli.json ? terminal.json({ run: begun }) : terminal.data(begun.id);
   const ended = await wait(cli, api, log, `${path}/${begun.id}`, options.timeout);
@@ -32,12 +47,19 @@ export async function run(cli: Cli, options: Omit<WaitOptions, 'verbose'>): Prom
   report(cli, service, ended);
 }
 
-/**
- * Prints the new lines of a service's log and returns how many there were. They go to stdout, and with --json to stderr. A run has no log
- * of its own: runs of one service at the same time show each other's lines.
- */
+/** Returns the body of the request. One word is a command line for a shell; several are a program with its arguments. */
+function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object {
+  return {
+    ...(command.length === 0 ? {} : { command: command.length === 1 ? command[0] : command }),
+    ...(plan === undefined ? {} : { plan }),
+    ...(limit === undefined ? {} : { timeoutSeconds: Math.ceil(limit / 1000) }),
+  };
+}
+
+/** Prints the new lines of a run and returns how many there were. They go to stdout, and with --json to stderr. */
 function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
-  return log.read(({ message }) => {
+  return log.read(({ message, source }) => {
+    if (source !== 'runtime') return;
     if (json) terminal.say(printable(message));
     else terminal.data(printable(message, { colours: terminal.colours }));
   });
@@ -57,7 +79,7 @@ async function printRest(cli: Cli, log: LogCursor): Promise<void> {
 
 async function wait(cli: Cli, api: ApiClient, log: LogCursor, path: string, timeout: number): Promise<Run> {
   const late = () =>
-    new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv logs`);
+    new CliError(EXIT.timedOut, `After ${seconds(timeout)} the run has not ended. It goes on: see rnv runs`);
   return waitUntil(cli, { timeout, late, intervalMs: POLL_INTERVAL_MS }, async (elapsed) => {
     const { run } = await api.once<{ run: Run }>('GET', path);
     await printNew(cli, log);
@@ -82,10 +104,11 @@ function report(cli: Cli, service: Service, run: Run): void {
   if (run.status === 'cancelled') throw new CliError(EXIT.cancelled, 'The run was cancelled.');
   const code = run.exitCode === null ? '' : ` with exit code ${run.exitCode}`;
   const verb = run.status === 'skipped' ? 'was skipped' : 'failed';
-  throw new CliError(EXIT.failed, `The run ${verb}${code}${why === '' ? '' : `: ${why}`}. ${all}`);
+  const exit = run.command === null || !run.exitCode ? EXIT.failed : run.exitCode;
+  throw new CliError(exit, `The run ${verb}${code}${why === '' ? '' : `: ${why}`}. ${all}`);
 }
 
-/** Lists the newest runs of a cron service. */
+/** Lists the newest runs of a service. */
 export async function runs(cli: Cli): Promise<void> {
   const api = await cli.client();
   const { id } = await cli.service();
@@ -96,6 +119,7 @@ export async function runs(cli: Cli): Promise<void> {
     each.status,
     each.exitCode === null ? '' : `exit code ${each.exitCode}`,
     `${ago(Date.now() - Date.parse(each.scheduledAt))} ago`,
+    oneLine(each.command ?? each.trigger),
     oneLine(each.error),
   ]);
   for (const line of table(rows)) cli.terminal.data(line);

@@ -145,7 +145,12 @@ const backups = createRoute({
 const runs = createRoute({
   getParentRoute: () => service,
   path: '/runs',
-  component: lazyRouteComponent(() => import('./pages/services/runs-page.js'), 'RunsPage'),
+  component: lazyRouteComponent(() => import('./pages/runs/runs-page.js'), 'RunsPage'),
+});
+const run = createRoute({
+  getParentRoute: () => service,
+  path: '/runs/$runId',
+  component: lazyRouteComponent(() => import('./pages/runs/run-page.js'), 'RunPage'),
 });
 const serviceSettings = createRoute({
   getParentRoute: () => service,
@@ -177,6 +182,7 @@ export const router = createRouter({
         hooks,
         backups,
         runs,
+        run,
         serviceSettings,
       ]),
     ]),

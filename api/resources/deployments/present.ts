@@ -19,6 +19,11 @@ export function presentDeployment(row: ListedDeployment): DeploymentPresentation
     createdAt: row.created_at.toISOString(),
     startedAt: row.started_at?.toISOString() ?? null,
     finishedAt: row.finished_at?.toISOString() ?? null,
-    steps: row.steps.map(({ name, startedAt, finishedAt }) => ({ name, startedAt, finishedAt })),
+    steps: row.steps.map(({ name, startedAt, finishedAt, runId }) => ({
+      name,
+      startedAt,
+      finishedAt,
+      ...(runId === undefined ? {} : { runId }),
+    })),
   };
 }

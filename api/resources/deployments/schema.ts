@@ -25,7 +25,12 @@ const DeploymentSchema = Strict(
     startedAt: Nullable(Timestamp),
     finishedAt: Nullable(Timestamp),
     steps: Type.Array(
-      Strict({ name: oneOf('DeploymentStep', STEP_NAMES), startedAt: Timestamp, finishedAt: Nullable(Timestamp) }),
+      Strict({
+        name: oneOf('DeploymentStep', STEP_NAMES),
+        startedAt: Timestamp,
+        finishedAt: Nullable(Timestamp),
+        runId: Type.Optional(described(Uuid, 'The run of the pre-deploy command; absent if the step has none')),
+      }),
     ),
   },
   'Deployment',

@@ -6,6 +6,7 @@ import { expiryDaysOf } from '../../../shared/logs/retention.js';
 export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
+  runId?: string | undefined;
   /** Without lines of deployments of other branches. */
   branch?: string | undefined;
   source?: LogSource | undefined;
@@ -172,13 +173,14 @@ class LogReader {
   }
 
   #lines(): Knex.QueryBuilder<LogLineRow> {
-    const { serviceId, deploymentId } = this.#query;
+    const { serviceId, deploymentId, runId } = this.#query;
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
       // Values instead of now(): the planner can leave out the partitions of other days.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
+    if (runId !== undefined) lines.where('run_id', runId);
     return lines;
   }
 

@@ -21,18 +21,28 @@ export const logRoutes = [
     description:
       'Lines in ascending order of id: without after and before the newest ones, with after those that follow. Poll with the cursor of the last answer as after.',
     query: LogQuery,
-    isSearch: ({ query: { search, source, deploymentId }, workspace }) =>
-      isFiltered({ search, source }) || (deploymentId === undefined && !showsPreviews(workspace)),
+    isSearch: ({ query: { search, source, deploymentId, runId }, workspace }) =>
+      isFiltered({ search, source }) || ((deploymentId ?? runId) === undefined && !showsPreviews(workspace)),
     response: LogResponse,
     handler: async (request) => {
       const service = await readService(request);
-      const { after, limit = MAX_LINES, hours = LOOKBACK_HOURS, before, deploymentId, source, search } = request.query;
+      const {
+        after,
+        limit = MAX_LINES,
+        hours = LOOKBACK_HOURS,
+        before,
+        deploymentId,
+        runId,
+        source,
+        search,
+      } = request.query;
       if (after !== undefined && before !== undefined)
         throw invalidRequest('query.before', 'cannot be given with after');
       const query = {
         serviceId: service.id,
         deploymentId,
-        branch: deploymentId === undefined ? await shownBranch(request, service) : undefined,
+        runId,
+        branch: (deploymentId ?? runId) === undefined ? await shownBranch(request, service) : undefined,
         source,
         search,
         hours: clamp(hours, 1, planOf(service.configuration.plan).logDays * 24),
@@ -45,10 +55,11 @@ export const logRoutes = [
         available: isHosted(request.deps.config, service),
         cursor,
         hasMore,
-        items: lines.map(({ id, level, message, source, logged_at }) => ({
+        items: lines.map(({ id, level, message, run_id, source, logged_at }) => ({
           id,
           level,
           message,
+          ...(run_id === null ? {} : { runId: run_id }),
           source,
           timestamp: logged_at.toISOString(),
         })),

@@ -9,6 +9,7 @@ export const LogQuery = Strict({
   before: Type.Optional(lineId('The newest lines with a smaller id; not together with after')),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Lines in the answer' })),
   deploymentId: Type.Optional(described(Uuid, 'Lines of this deployment only')),
+  runId: Type.Optional(described(Uuid, 'Lines of this run only')),
   source: Type.Optional(described(oneOf('LogSource', LOG_SOURCES), 'Lines of this source only')),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'Lines that contain this text, in any case' })),
   hours: Type.Optional(
@@ -21,6 +22,7 @@ const LogLineSchema = Strict(
     id: Type.Integer(),
     level: oneOf('LogLevel', LOG_LEVELS),
     message: Type.String(),
+    runId: Type.Optional(described(Uuid, 'The run that has printed the line; absent from other lines')),
     source: oneOf('LogSource', LOG_SOURCES),
     timestamp: Timestamp,
   },

@@ -1,37 +1,48 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
-import type { RunRow } from '../../../shared/runs/model.js';
+import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import { MAX_COMMAND_LENGTH, type RunRow } from '../../../shared/runs/model.js';
 import { lockSchedule } from '../../../shared/runs/schedule-store.js';
 import { cancelOpenRuns, countOpenRuns, findRun } from '../../../shared/runs/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
+import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
 import { lockLiveService } from '../services/lock-live-service.js';
+import type { RunInput } from './schema.js';
 
-export interface RunInput {
-  service: Pick<ServiceRow, 'id'>;
+interface QueueRunInput {
+  service: Pick<ServiceRow, 'id' | 'kind'>;
   actor: string;
+  body: RunInput;
 }
 
+/** Kinds whose releases have processes of the tenant's own. */
+const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
+/** Commands given by hand that may wait or run for one service. */
+const MAX_GIVEN = 20;
+
 /**
- * Queues a run of a cron service's live release now. Throws hosting_disabled, not_found, service_archived, no_runtime, and
- * conflict if the service is of another kind, is suspended or being deleted, or has `maxConcurrency` runs that have not ended.
+ * Queues a run of a service's live release now: of the command that is given, or of a cron service's own. Throws hosting_disabled,
+ * not_found, service_archived, no_runtime, billing_required, invalid_request if the kind has no runs or a command is missing, and conflict
+ * if the service is suspended or being deleted, or has as many runs as it may have that have not ended.
  */
 export async function queueRun(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id }, actor }: RunInput,
+  { service: { id, kind }, actor, body }: QueueRunInput,
 ): Promise<RunRow> {
-  const service = await lockLiveService(trx, deps, { id, kinds: ['cron'], have: 'runs' });
-  const { maxConcurrency, maxRetries, timeoutSeconds } = service.configuration;
-  await lockSchedule(trx, id);
-  const open = await countOpenRuns(trx, id);
-  if (open >= maxConcurrency) {
-    throw new AppError(
-      'conflict',
-      `${open} run(s) have not ended, as many as maxConcurrency allows; cancel one or wait for its end`,
-    );
+  if (!KINDS.includes(kind)) {
+    throw new AppError('invalid_request', `A service of kind ${kind} runs no commands; only ${KINDS.join(', ')} do`);
   }
+  const command = body.command === undefined ? null : commandLine(body.command);
+  if (command === null && kind !== 'cron')
+    throw invalidRequest('/command', `is required for a service of kind ${kind}`);
+  const service = await lockLiveService(trx, deps, { id, kinds: KINDS, have: 'runs' });
+  const { configuration } = service;
+  if (body.plan !== undefined) await assertWithinBudget(trx, service, { plan: body.plan, replicas: 1 });
+  await assertRoomForRun(trx, service, command !== null);
   const now = new Date();
   const [row] = await trx<RunRow>('runs')
     .insert({
@@ -41,13 +52,38 @@ export async function queueRun(
       deployment_id: service.live_deployment_id,
       trigger: 'manual',
       actor,
-      max_retries: maxRetries,
-      timeout_seconds: timeoutSeconds,
+      command,
+      plan: body.plan ?? null,
+      max_retries: command === null ? configuration.maxRetries : 0,
+      timeout_seconds: body.timeoutSeconds ?? (kind === 'cron' ? configuration : DEFAULT_CONFIGURATION).timeoutSeconds,
       scheduled_at: now,
     })
     .returning('*');
   if (!row) throw new Error('the run was not stored');
   return row;
+}
+
+/** Throws conflict. Commands that are given by hand and the command of a cron service do not count for each other. */
+async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
+  await lockSchedule(trx, id);
+  const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');
+  const [most, limit] = isGiven
+    ? [MAX_GIVEN, 'a service may have at a time']
+    : [configuration.maxConcurrency, 'maxConcurrency allows'];
+  if (open < most) return;
+  throw new AppError('conflict', `${open} run(s) have not ended, as many as ${limit}; cancel one or wait for its end`);
+}
+
+const NEEDS_NO_QUOTES = /^[\w@%+=:,./-]+$/;
+
+/** Returns the command line of a program with its arguments, for `sh -c`. Throws invalid_request if it is too long. */
+function commandLine(command: string | readonly string[]): string {
+  if (typeof command === 'string') return command;
+  const line = command
+    .map((part) => (NEEDS_NO_QUOTES.test(part) ? part : `'${part.replaceAll("'", "'\\''")}'`))
+    .join(' ');
+  if (line.length <= MAX_COMMAND_LENGTH) return line;
+  throw invalidRequest('/command', `is longer than ${MAX_COMMAND_LENGTH} characters`);
 }
 
 /** Requests the cancellation of a run. Throws not_found, and conflict if it has ended. */

@@ -8,19 +8,19 @@ import { lockService, readService } from '../services/find-service.js';
 import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueRun, requestRunCancel } from './commands.js';
 import { presentRun } from './present.js';
-import { RunListResponse, RunResponse } from './schema.js';
+import { RunBody, RunListResponse, RunResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
-/** The runs of a cron service. */
+/** The runs of a service: ticks of a schedule, commands that were given by hand, and pre-deploy commands. */
 export const runRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'run.list',
     summary: 'List runs',
-    description: 'The runs of a cron service, newest first.',
+    description: 'The runs of a service, newest first: of its schedule, of commands, and of pre-deploy commands.',
     query: PageQuery,
     response: RunListResponse,
     handler: async (request) => {
@@ -34,15 +34,18 @@ export const runRoutes = [
     path: COLLECTION,
     operation: 'run.create',
     summary: 'Start a run',
-    description: 'Queues a run of the live release now.',
-    errors: LIVE_SERVICE_ERRORS,
+    description:
+      'Queues a run of a command with the live release now. Only a cron service runs without `command`: its own, with its retries. A command is started once.',
+    body: RunBody,
+    example: { command: 'npm run migrate', timeoutSeconds: 600 },
+    errors: [...LIVE_SERVICE_ERRORS, 'billing_required'],
     response: RunResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, needEngine } = request;
+      const { deps, trx, caller, body, needEngine } = request;
       const service = await lockService(request);
       needEngine();
-      return { run: presentRun(await queueRun(trx, deps, { service, actor: caller.email })) };
+      return { run: presentRun(await queueRun(trx, deps, { service, actor: caller.email, body })) };
     },
   }),
   defineRoute({

@@ -1,12 +1,18 @@
 import { type Static, Type } from 'typebox';
-import { RUN_STATUSES, RUN_TRIGGERS } from '../../../shared/runs/model.js';
-import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { plainText } from '../../../shared/core/plain-text.js';
+import { MAX_COMMAND_LENGTH, RUN_STATUSES, RUN_TRIGGERS } from '../../../shared/runs/model.js';
+import { PLAN_IDS } from '../../../shared/services/catalog.js';
+import { described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const RunSchema = Strict(
   {
     id: Uuid,
     status: oneOf('RunStatus', RUN_STATUSES),
     trigger: oneOf('RunTrigger', RUN_TRIGGERS),
+    command: Nullable(Type.String({ description: "A given or a pre-deploy command; null if it is the service's own" })),
+    deploymentId: described(Uuid, 'The release whose image and variables it has'),
+    plan: Nullable(oneOf('PlanId', PLAN_IDS)),
+    timeoutSeconds: Type.Integer({ minimum: 1 }),
     attempt: Type.Integer({ minimum: 1 }),
     scheduledAt: Timestamp,
     startedAt: Nullable(Timestamp),
@@ -17,6 +23,26 @@ const RunSchema = Strict(
   'Run',
 );
 export type RunView = Static<typeof RunSchema>;
+
+const given = (minLength: number) => plainText(MAX_COMMAND_LENGTH, { minLength });
+
+export const RunBody = Strict({
+  command: Type.Optional(
+    described(
+      Type.Union([given(1), Type.Array(given(0), { minItems: 1, maxItems: 200 })]),
+      'A command line for `sh -c`, or a program with its arguments',
+    ),
+  ),
+  timeoutSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 86_400,
+      description: "By default that of a cron service's configuration, else 3600",
+    }),
+  ),
+  plan: Type.Optional(described(oneOf('PlanId', PLAN_IDS), 'By default that of the release')),
+});
+export type RunInput = Static<typeof RunBody>;
 
 export const RunResponse = Strict({ run: RunSchema });
 export const RunListResponse = Strict({ runs: Type.Array(RunSchema), page: PageSchema });

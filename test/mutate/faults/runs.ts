@@ -77,14 +77,44 @@ export const RUNS_FAULTS: readonly Fault[] = [
   {
     name: 'run: more than maxConcurrency on demand',
     file: 'api/resources/runs/commands.ts',
-    find: 'if (open >= maxConcurrency)',
-    replace: 'if (open > maxConcurrency)',
+    find: 'if (open < most)',
+    replace: 'if (open <= most)',
   },
   {
     name: 'run: of a suspended service',
     file: 'api/resources/services/lock-live-service.ts',
     find: "if (service.lifecycle_status === 'suspended')",
     replace: 'if (false)',
+  },
+  {
+    name: 'run: that of a deployment takes a slot',
+    file: 'shared/runs/admission.ts',
+    find: " and trigger <> 'deployment'",
+    replace: '',
+  },
+  {
+    name: 'run: that of a deployment gets the release that serves',
+    file: 'shared/runs/kind.ts',
+    find: " and claimed.trigger <> 'deployment'",
+    replace: '',
+  },
+  {
+    name: 'run: a command that was given is started twice',
+    file: 'workers/replicas/start-store.ts',
+    find: 'row.run_id !== null && (await isStartedOnce(db, row.run_id))',
+    replace: 'false',
+  },
+  {
+    name: 'run: a command keeps the schedule from running',
+    file: 'shared/runs/schedule-store.ts',
+    find: ' and command is null',
+    replace: '',
+  },
+  {
+    name: 'release: an attempt counts as a replica that serves',
+    file: 'workers/releases/release-store.ts',
+    find: 'r.deployment_id = d.id and r.run_id is null and',
+    replace: 'r.deployment_id = d.id and',
   },
   {
     name: 'run: one attempt too many',

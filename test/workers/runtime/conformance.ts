@@ -121,16 +121,5 @@ export function describeRuntime(name: string, open: () => Promise<Harness>, with
       await runtime.stop(spec.deploymentId);
       expect(await states(spec)).to.deep.equal([]);
     });
-
-    it('a command runs beside the replicas, and its failure names it', async () => {
-      const spec = await harness.healthy(1);
-      const options = { signal: never, timeoutMs: 20_000, onLine: async () => undefined };
-      await runtime.runCommand(spec, 'true', options);
-      const broken = await harness.healthy(1);
-      await harness.breakNow(broken);
-      const error = await failure(runtime.runCommand(broken, 'false', options));
-      expect(error).to.be.instanceOf(ReleaseError);
-      expect((error as Error).message).to.include('the command "false"');
-    });
   });
 }

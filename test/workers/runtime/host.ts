@@ -10,10 +10,12 @@ import type { Transaction } from '../../../shared/core/database/client.js';
 import { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
 import type { LogLine } from '../../../shared/logs/model.js';
+import { findRun } from '../../../shared/runs/store.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
+import { releaseOfRun } from '../../../workers/releases/release-of-run.js';
 import type { ReplicaRow } from '../../../workers/replicas/rows.js';
 import { replicasOf } from '../../../workers/replicas/store.js';
 import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
@@ -121,10 +123,11 @@ export class TestHost {
       config: this.config,
       log,
       hostId: this.hostId,
-      loadRelease: async (deploymentId) => {
+      loadRelease: async (deploymentId, runId) => {
         const spec = this.#specs.get(deploymentId);
         if (!spec) throw new Error(`no release ${deploymentId}`);
-        return spec;
+        const run = runId === null ? undefined : await findRun(this.database.db, spec.serviceId, runId);
+        return run === undefined ? spec : releaseOfRun(spec, run);
       },
       logs: { append: (batch, trx) => this.#append(batch, trx) },
     });

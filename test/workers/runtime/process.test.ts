@@ -307,16 +307,6 @@ describe('Process runtime', () => {
     expect(await ask(row ?? { port: null })).to.equal('found');
     await runtime.stop(spec.deploymentId);
   });
-
-  it('runs a command of the release in its image', async () => {
-    const spec = await host.app({ environment: { WHO: 'you' } });
-    const lines: string[] = [];
-    const options = { signal: never, timeoutMs: 20_000, onLine: async (line: string) => void lines.push(line) };
-    await runtime.runCommand(spec, 'ls; echo "$WHO"', options);
-    expect(lines).to.deep.equal(['server.js', 'you']);
-    const error = await failure(runtime.runCommand(spec, 'echo no table; exit 4', options));
-    expect(error.message).to.equal('the command "echo no table; exit 4" exited with code 4; its last output: no table');
-  });
 });
 
 describe('Process runtime, releases that do not answer', () => {

@@ -53,7 +53,12 @@ export async function goLive(db: Db, { deploymentId, serviceId }: ReleaseSpec): 
 }
 
 /** The first attempt of a run of the release, as a worker carries it out. */
-export async function storeRun(db: Db, spec: ReleaseSpec, timeoutMs = 60_000): Promise<RunAttempt> {
+export async function storeRun(
+  db: Db,
+  spec: ReleaseSpec,
+  timeoutMs = 60_000,
+  command: string | null = null,
+): Promise<RunAttempt> {
   const [run] = await db('runs')
     .insert({
       id: uuidv7(),
@@ -61,6 +66,7 @@ export async function storeRun(db: Db, spec: ReleaseSpec, timeoutMs = 60_000): P
       service_id: spec.serviceId,
       deployment_id: spec.deploymentId,
       trigger: 'manual',
+      command,
       max_retries: 0,
       timeout_seconds: timeoutMs / 1000,
       scheduled_at: new Date(),

@@ -7,7 +7,7 @@ import { storeRun } from './release-record.js';
 /** A host that runs releases, whichever runtime it has. */
 interface AttemptHost {
   database: { db: Db };
-  app(options: { kind: 'cron'; program: string }): Promise<ReleaseSpec>;
+  app(options: { kind?: 'cron'; program?: string; environment?: Record<string, string> }): Promise<ReleaseSpec>;
   linesOf(spec: ReleaseSpec): string[];
 }
 
@@ -26,6 +26,19 @@ export async function expectRunAttempts(host: AttemptHost, runtime: RuntimeDrive
   }
   expect(host.linesOf(spec)).to.deep.equal([`run ${attempt.runId} undefined`]);
   await runtime.stopRun(attempt.runId);
+
+  // A command that was given runs beside the replicas of a service that listens, and has no port.
+  const web = await host.app({ environment: { SECRET: 'hidden-value' } });
+  await runtime.release(web, never);
+  const before = await runtime.inspect(web.deploymentId);
+  const command = await storeRun(db, web, 60_000, 'echo "one $SECRET $PORT"; echo two >&2; exit 7');
+  expect(await runtime.runAttempt(web, command, never)).to.include({ type: 'exited', exitCode: 7 });
+  expect(host.linesOf(web)).to.include.members(['one *** ', 'two']);
+  await runtime.stopRun(command.runId);
+  expect((await runtime.inspect(web.deploymentId)).map(({ id, state }) => ({ id, state }))).to.deep.equal(
+    before.map(({ id }) => ({ id, state: 'ready' })),
+  );
+  await runtime.stop(web.deploymentId);
 
   const hangs = await host.app({ kind: 'cron', program: 'setInterval(() => {}, 1000)' });
   const short = await storeRun(db, hangs, 1_000);

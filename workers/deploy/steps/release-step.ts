@@ -4,11 +4,12 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
 import { ReleaseError } from '../../failures/explained.js';
 import { edgesApplied } from '../../releases/edges-applied.js';
+import { withoutSearchPath } from '../../releases/release-of-run.js';
 import { loadReleaseSpec } from '../../releases/release-spec.js';
 import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
+import { runPreDeploy } from '../pre-deploy.js';
 
-const PRE_DEPLOY_MINUTES = 30;
 /** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */
 const EDGES_MS = 2000;
 
@@ -27,16 +28,12 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
 
   if (isDataKind(spec.kind)) return releaseServer(run, spec);
   const { preDeployCommand } = spec.configuration;
-  const command = preDeployCommand || (spec.image.manifest.releaseCommand ?? '');
+  const command = preDeployCommand || withoutSearchPath(spec.image.manifest.releaseCommand ?? '');
   if (command !== '') {
     await run.say(
       preDeployCommand === '' ? 'Runs the release line of the Procfile' : `Pre-deploy: ${preDeployCommand}`,
     );
-    await deps.runtime.runCommand(spec, command, {
-      signal: run.signal,
-      timeoutMs: PRE_DEPLOY_MINUTES * 60_000,
-      onLine: (line) => run.channel.write('build', line),
-    });
+    await runPreDeploy(run, command);
   }
   if (spec.kind === 'cron') {
     const { schedule, timezone } = (await getService(deps.db, spec.serviceId))?.configuration ?? spec.configuration;

@@ -27,7 +27,7 @@ export async function claimWithPort(
   spec: ReleaseSpec,
 ): Promise<number | null | 'lost'> {
   for (let tries = 0; tries < PORT_TRIES; tries++) {
-    const port = await portFor(deps, spec);
+    const port = await portFor(deps, row, spec);
     // In a network of its own, the port is recorded together with the address, when the sandbox has been made.
     const hostPort = deps.sandbox.network ? null : port;
     const claim = await claimReplica(deps.db, row, hostPort);
@@ -39,10 +39,10 @@ export async function claimWithPort(
   throw new ReleaseError('every port that was tried went to another replica');
 }
 
-/** The port of a new attempt. The server of a data service keeps the one that applications know. */
-async function portFor(deps: PortDeps, spec: ReleaseSpec): Promise<number | null> {
+/** The port of a new attempt; null for that of a run. The server of a data service keeps the one that applications know. */
+async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
   if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
-  if (!listensOnPort(spec.kind)) return null;
+  if (!listensOnPort(spec.kind) || row.run_id !== null) return null;
   return deps.sandbox.network ? spec.configuration.port : freePort(deps.config.runtimePorts, await takenPorts(deps));
 }
 

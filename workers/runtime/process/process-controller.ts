@@ -130,7 +130,7 @@ export class ProcessController implements ReplicaController {
   /** Rejects with a fault of the platform, such as a database that does not answer; the supervisor then tries again. */
   async #start(row: ReplicaRow): Promise<void> {
     try {
-      const spec = await this.#release.readAnew(row.deployment_id);
+      const spec = await this.#release.readAnew(row);
       const port = await claimWithPort(this.#deps, row, spec);
       if (port === 'lost') return;
       this.#beginAttempt(row);
@@ -174,7 +174,7 @@ export class ProcessController implements ReplicaController {
   /** Ends the time in which a new replica may use more processor than its plan has. */
   async #limitCpu(row: ReplicaRow): Promise<void> {
     if (this.#limitedAttempt === row.restarts || !isCpuLimited(row, Date.now())) return;
-    const spec = await this.#release.readable(row.deployment_id);
+    const spec = await this.#release.readable(row);
     if (spec) {
       await this.#deps.sandbox.limitCpu(sandboxIdOf(row), limitsOf(spec.kind, spec.configuration.plan).cpu);
     }
@@ -195,7 +195,7 @@ export class ProcessController implements ReplicaController {
   }
 
   async #checkHealth(row: ReplicaRow): Promise<void> {
-    const spec = await this.#release.read(row.deployment_id);
+    const spec = await this.#release.read(row);
     switch (await this.#health.check(row, spec)) {
       case 'portLost':
         return this.#losePort(row);
@@ -244,7 +244,7 @@ export class ProcessController implements ReplicaController {
   async #recordEnd(row: ReplicaRow): Promise<void> {
     await this.#deps.sandbox.stop(sandboxIdOf(row), processOf(row), 0);
     if (!(await this.#output.follow(row, true))) return;
-    const spec = await this.#release.readable(row.deployment_id);
+    const spec = await this.#release.readable(row);
     const memoryMb = spec === null ? 0 : limitsOf(spec.kind, spec.configuration.plan).memoryMb;
     const { detail, exitCode } = await this.#files.howItEnded(memoryMb);
     await recordExit(this.#deps.db, row, spec === null ? 'ended' : detail, { exitCode });

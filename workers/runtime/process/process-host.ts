@@ -12,22 +12,14 @@ import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../replica-host.js';
 import { ReplicaRuntime } from '../replica-runtime.js';
 import { maskerOf } from '../retained-release.js';
-import type { CommandOptions, ReleaseSpec, RuntimeDriver } from '../runtime-driver.js';
+import type { ReleaseSpec, RuntimeDriver } from '../runtime-driver.js';
 import type { MeasurableReplica } from '../usage-store.js';
 import { portsOf } from './choose-port.js';
 import { Firewall } from './firewall.js';
 import { checkImage } from './image-check.js';
-import { runReleaseCommand } from './process-command.js';
 import { ProcessController } from './process-controller.js';
 import { ReplicaFiles } from './replica-files.js';
-import {
-  COMMAND_SANDBOX,
-  graceMsOf,
-  type ProcessRuntimeDeps,
-  processOf,
-  REPLICA_SANDBOX,
-  sandboxIdOf,
-} from './replica-sandbox.js';
+import { graceMsOf, type ProcessRuntimeDeps, processOf, REPLICA_SANDBOX, sandboxIdOf } from './replica-sandbox.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -55,7 +47,7 @@ class ProcessHost implements ReplicaHost {
 
   /** A second replica fits if as much memory as its plan allows is free. */
   async hasRoom(row: ReplicaRow): Promise<boolean> {
-    const { configuration } = await this.#deps.loadRelease(row.deployment_id);
+    const { configuration } = await this.#deps.loadRelease(row.deployment_id, row.run_id);
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
@@ -87,7 +79,7 @@ class ProcessHost implements ReplicaHost {
     const folders = await readdir(join(this.#deps.config.dataDir, 'replicas')).catch(() => []);
     const present = new Set((await rows()).map((row) => row.id));
     for (const name of folders) {
-      if (!present.has(name) && !name.startsWith(COMMAND_SANDBOX)) await this.#filesOf(name).remove();
+      if (!present.has(name)) await this.#filesOf(name).remove();
     }
   }
 
@@ -114,10 +106,6 @@ class ProcessHost implements ReplicaHost {
   async lastOutput({ id }: ReplicaRow, spec: ReleaseSpec): Promise<string[]> {
     const masker = maskerOf(spec);
     return (await this.#filesOf(id).lastOutput(masker)).map((line) => masker.mask(line));
-  }
-
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
-    return runReleaseCommand(this.#deps, spec, command, options);
   }
 
   async close(): Promise<void> {

@@ -95,7 +95,7 @@ export class ReplicaOutput {
 
   async #copy(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { release, share } = this.#options;
-    const spec = await release.readable(row.deployment_id);
+    const spec = await release.readable(row);
     // Without the release its secrets are unknown and cannot be masked, so the output stays out of the log.
     if (!spec) return true;
     this.#tail ??= new LogTail(this.#deps, row, { file: this.#file, masker: maskerOf(spec), share });

@@ -21,8 +21,6 @@ export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
 
 /** Prefix of the sandboxes of replicas. The supervisor ends those that no row names. */
 export const REPLICA_SANDBOX = 'replica-';
-/** Prefix of the sandboxes of single commands, and of their folders beside those of the replicas. */
-export const COMMAND_SANDBOX = 'command-';
 
 /** The name of the sandbox of one attempt to run a replica. */
 export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'>): string {
@@ -71,11 +69,6 @@ export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: S
   return { process };
 }
 
-/** The variables of every command of a release. */
-export function releaseVariables({ environment, serviceId, deploymentId }: ReleaseSpec): Record<string, string> {
-  return { ...environment, RANVIER_SERVICE_ID: serviceId, RANVIER_DEPLOYMENT_ID: deploymentId };
-}
-
 /** The sandbox of one attempt to run a replica. `directory` is its working folder. */
 export function replicaSandbox(
   row: ReplicaRow,
@@ -91,14 +84,18 @@ export function replicaSandbox(
     ...files,
     cwd: manifest.workingDirectory,
     env: {
-      ...releaseVariables(spec),
+      ...spec.environment,
+      RANVIER_SERVICE_ID: spec.serviceId,
+      RANVIER_DEPLOYMENT_ID: spec.deploymentId,
       ...(port === null ? {} : { PORT: String(port) }),
       ...(row.run_id === null ? {} : { RANVIER_RUN_ID: row.run_id }),
     },
     userNumber: spec.userNumber,
+    ...(row.run_id === null ? {} : { isRun: true }),
     limits: { memoryMb: plan.memoryMb, cpu: cpuAtStart(row, plan.cpu), pids: plan.pids },
     ...(port === null ? {} : { port }),
-    network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
+    // The name of the service leads to its replicas only.
+    network: { scope: scopeOf(spec), use: 'application', hostName: row.run_id === null ? spec.slug : '' },
   };
 }
 

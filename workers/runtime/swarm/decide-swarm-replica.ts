@@ -137,7 +137,8 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   };
   if (hasEnded(task)) return record(row.address, null);
   if (task.Status.State !== 'running') return [];
-  const target = containerPort(spec);
+  // The attempt of a run listens on no port.
+  const target = row.run_id === null ? containerPort(spec) : null;
   if (target === null) return record(view.addressOf(task), null);
   const port = publishedPort(task, target);
   if (port !== undefined) return record(view.addressOf(task), port);

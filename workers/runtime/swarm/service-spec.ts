@@ -59,17 +59,15 @@ export function replicaService(
   });
 }
 
-/** The Swarm service of one attempt of a run: that of a replica, but Swarm does not restart its task. */
+/**
+ * The Swarm service of one attempt of a run: that of a replica, but Swarm does not restart its task, and it has neither a port nor the
+ * name of the service.
+ */
 export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
   const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
-  const service = replicaService({ ...spec, environment }, replicaId, context);
-  return { ...service, TaskTemplate: { ...service.TaskTemplate, RestartPolicy: RUN_ONCE } };
-}
-
-/** The Swarm service that runs one command once, in the way the release's replicas run. */
-export function commandService(spec: ReleaseSpec, command: string, context: SwarmContext) {
-  const labels = { [LABELS.command]: spec.deploymentId };
-  return describeService(spec, context, { name: `command-${spec.deploymentId}`, labels, command });
+  const service = replicaService({ ...spec, kind: 'worker', environment }, replicaId, context);
+  const Networks = [{ Target: context.network, Aliases: [] }];
+  return { ...service, TaskTemplate: { ...service.TaskTemplate, Networks, RestartPolicy: RUN_ONCE } };
 }
 
 /** The port on which the container listens; null if it listens on none. An application gets it as PORT. */

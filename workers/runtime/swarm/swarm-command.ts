@@ -7,8 +7,8 @@ import { ReleaseError } from '../../failures/explained.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { commandMessage, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
-import type { CommandOptions, ReleaseSpec } from '../runtime-driver.js';
-import { commandService, type SwarmContext } from './service-spec.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
+import type { SwarmContext } from './service-spec.js';
 import { createService, removeService, type SwarmRuntimeDeps } from './swarm-services.js';
 import { hasEnded, type SwarmTask } from './swarm-view.js';
 import { taskEnd } from './task-end.js';
@@ -19,18 +19,10 @@ const POLL_MS = 250;
 /** Added to the command's grace period, in milliseconds: Swarm needs some seconds to end a task. */
 const STOP_SLACK_MS = 10_000;
 
-/**
- * Runs one command as the release's replicas run: same image, environment, network and limits, on any node. Throws
- * `ReleaseError` if it fails, and the signal's reason if it is aborted.
- */
-export async function runSwarmCommand(
-  deps: SwarmRuntimeDeps,
-  spec: ReleaseSpec,
-  command: string,
-  options: CommandOptions,
-): Promise<void> {
-  const describe = (context: SwarmContext) => commandService(spec, command, context);
-  await runTask(deps, spec, { name: `command-${spec.deploymentId}`, command, describe }, options);
+interface CommandOptions {
+  signal: AbortSignal;
+  timeoutMs: number;
+  onLine: (line: string) => Promise<void>;
 }
 
 /** A service whose only task runs to its end. */

@@ -63,7 +63,7 @@ export class SwarmController implements ReplicaController {
       this.#memory = { ...this.#memory, drained: false, scaledSince: null, overSince: null };
     }
     // A new attempt loads its release when it is created.
-    const spec = row.state === 'pending' ? null : await this.#release.readable(row.deployment_id);
+    const spec = row.state === 'pending' ? null : await this.#release.readable(row);
     const observed = { row, view: this.#view(), spec, memory: this.#memory };
     for (const action of decideSwarmReplica(observed, now)) await this.#apply(row, action);
   }
@@ -128,7 +128,7 @@ export class SwarmController implements ReplicaController {
       case 'recordStopped':
         return recordStopped(db, row);
       case 'failUnreadable':
-        await this.#release.read(row.deployment_id);
+        await this.#release.read(row);
         return;
     }
   }
@@ -136,7 +136,7 @@ export class SwarmController implements ReplicaController {
   /** Rejects with a fault of the platform, such as an engine that does not answer; the supervisor then tries again. */
   async #create(row: ReplicaRow): Promise<void> {
     try {
-      const spec = await this.#release.readAnew(row.deployment_id);
+      const spec = await this.#release.readAnew(row);
       if (spec.image.manifest.reference === undefined) {
         throw new ReleaseError('its image was built for another runtime; deploy the service again');
       }
@@ -166,7 +166,7 @@ export class SwarmController implements ReplicaController {
       this.#checkedTask = taskId;
       this.#health = this.#newProbe();
     }
-    const spec = await this.#release.read(row.deployment_id);
+    const spec = await this.#release.read(row);
     await this.#health.check(row, spec, async () => true);
     this.#nextCheckAt = this.#health.nextCheckAt;
     if (isDataKind(spec.kind) && this.#health.isServerSilent(row)) await this.#endSilent(row);
@@ -189,7 +189,7 @@ export class SwarmController implements ReplicaController {
   }
 
   async #taskEnd(row: ReplicaRow, task: SwarmTask): Promise<string> {
-    const spec = await this.#release.read(row.deployment_id);
+    const spec = await this.#release.read(row);
     const refused = isDataKind(spec.kind) ? await refusalOf(this.#deps.engine, task) : null;
     if (refused !== null) return `could not be started: ${refused}`;
     return taskEnd(this.#deps.engine, task, limitsOf(spec.kind, spec.configuration.plan).memoryMb);
@@ -207,7 +207,7 @@ export class SwarmController implements ReplicaController {
 
   /** Null without a task, or if the release cannot be read: its secrets then cannot be masked in the output. */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
-    const spec = await this.#release.readable(row.deployment_id);
+    const spec = await this.#release.readable(row);
     if (spec === null || row.task_id === null) return null;
     if (this.#log && this.#log.taskId === row.task_id && !this.#log.lost) return this.#log;
     void this.#log?.close();

@@ -48,7 +48,7 @@ export interface SwarmDataDeps extends CommandDeps {
   toolchains: Pick<ToolchainStore, 'providePostgres' | 'restore'>;
   /** The servers that this worker's host can run. Copies are checked with them. */
   servers: HostServers;
-  loadRelease: (deploymentId: string) => Promise<ReleaseSpec>;
+  loadRelease: (deploymentId: string, runId: null) => Promise<ReleaseSpec>;
   liveRelease: (serviceId: string) => Promise<string | null>;
 }
 
@@ -126,7 +126,7 @@ export class SwarmData implements SwarmServers {
     if (node?.Status.State !== 'ready') {
       throw new ReleaseError(`the node ${node?.Description.Hostname ?? nodeId}, which has its volume, is away`);
     }
-    return openRemoteVolume(this.#deps, dataRelease(await loadRelease(live)), node);
+    return openRemoteVolume(this.#deps, dataRelease(await loadRelease(live, null)), node);
   }
 
   async removeRestoreLeftovers(

@@ -9,11 +9,10 @@ import { SEARCHED_LINES } from '../failure-text.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../replica-host.js';
 import { maskerOf } from '../retained-release.js';
-import type { CommandOptions, ReleaseSpec } from '../runtime-driver.js';
+import type { ReleaseSpec } from '../runtime-driver.js';
 import type { MeasurableReplica } from '../usage-store.js';
 import { sweepNetworks } from './release-network.js';
 import { LABELS } from './service-spec.js';
-import { runSwarmCommand } from './swarm-command.js';
 import { SwarmController } from './swarm-controller.js';
 import { removeService, type SwarmRuntimeDeps } from './swarm-services.js';
 import { SwarmUsage } from './swarm-usage.js';
@@ -84,10 +83,6 @@ export class SwarmHost implements ReplicaHost {
       log.warn({ taskId }, `the last output of a task cannot be read: ${errorMessage(error)}`);
       return [];
     }
-  }
-
-  runCommand(spec: ReleaseSpec, command: string, options: CommandOptions): Promise<void> {
-    return runSwarmCommand(this.#deps, spec, command, options);
   }
 
   /** The swarm is one host. Its manager finds the node that has a volume. */

@@ -140,7 +140,8 @@ describe('Runs in the database', () => {
 
   describe('on demand', () => {
     const deps = (changes = {}) => ({ config: { hostingEnabled: true, ...changes } }) as unknown as CommandDeps;
-    const queue = (changes = {}) => db.transaction((trx) => queueRun(trx, deps(changes), { service, actor: 'me' }));
+    const queue = (changes = {}) =>
+      db.transaction((trx) => queueRun(trx, deps(changes), { service, actor: 'me', body: {} }));
     const codeOf = async (work: Promise<unknown>) =>
       work.then(
         () => 'done',
@@ -160,7 +161,6 @@ describe('Runs in the database', () => {
         .where({ id: service.id })
         .first();
       const refused: [string, object][] = [
-        ['conflict', { kind: 'web' }],
         ['conflict', { lifecycle_status: 'deleting' }],
         ['conflict', { lifecycle_status: 'suspended' }],
         ['service_archived', { archived: true }],

@@ -106,6 +106,14 @@ describe('The work on deployments', () => {
       expect(await run(deployment)).to.equal('live');
       const calls = workshop.runtime.calls.filter((call) => call.includes(deployment.id));
       expect(calls).to.deep.equal([`command ${deployment.id} npm run migrate`, `release ${deployment.id}`]);
+      const record = await db('runs').where({ deployment_id: deployment.id }).first();
+      expect(record).to.include({
+        trigger: 'deployment',
+        command: 'npm run migrate',
+        status: 'succeeded',
+        exit_code: 0,
+      });
+      expect((await workshop.read(deployment.id)).steps.at(-1)).to.include({ name: 'release', runId: record.id });
     });
 
     it('runs the release line of a Procfile, unless the configuration has a pre-deploy command', async () => {

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { leftBehind, releasesWithoutReplicas, staleReleases } from '../../../../workers/releases/release-store.js';
+import { wantAttempt } from '../../../../workers/replicas/attempt-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
@@ -45,6 +47,14 @@ describe('Releases and their replicas', () => {
 
   it('a live release without replicas is found, unless an operation is under way or the service is suspended', async () => {
     const live = await pretendLive(database.db, service.id);
+    expect(await idle()).to.deep.equal([live]);
+    // The attempt of a run beside them is none.
+    const run = { id: uuidv7(), service_id: service.id, workspace_id: service.workspace_id, deployment_id: live };
+    const limits = { max_retries: 0, timeout_seconds: 60, scheduled_at: new Date() };
+    await database.db('runs').insert({ ...run, ...limits, trigger: 'manual', command: 'true' });
+    const [{ number }] = await database.db('runs').where({ id: run.id });
+    const place = { serviceId: service.id, deploymentId: live, hostId: HOST };
+    await wantAttempt(database.db, { ...place, runId: run.id, runNumber: number, attempt: 1 });
     expect(await idle()).to.deep.equal([live]);
     const input = { workspaceId: service.workspace_id, serviceId: service.id, kind: 'restart' as const, actor: 'test' };
     const operation = await database.db.transaction((trx) => insertOperation(trx, input));

@@ -1,17 +1,22 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
+import { claim } from '../../../../shared/engine/transition.js';
 import { admitRuns } from '../../../../shared/runs/admission.js';
+import { RUNS } from '../../../../shared/runs/kind.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
 import { cancelOpenRuns } from '../../../../shared/runs/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { Interrupted } from '../../../../workers/failures/interrupted.js';
+import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
+import { findAttempt, wantAttempt } from '../../../../workers/replicas/attempt-store.js';
+import { claimReplica, releaseReplica } from '../../../../workers/replicas/start-store.js';
 import { runJob } from '../../../../workers/runs/run-job.js';
 import { makeService, makeWorker } from '../../../support/factories.js';
 import { eventually } from '../../../support/processes.js';
 import { pretendLive } from '../../../support/records.js';
-import { jobHelpers, TestWorkshop } from '../../../support/workshop.js';
+import { jobHelpers, SECRET, TestWorkshop } from '../../../support/workshop.js';
 
-describe('A run of a cron service', () => {
+describe('A run', () => {
   let workshop: TestWorkshop;
   let service: ServiceRow;
   let deploymentId: string;
@@ -155,6 +160,77 @@ describe('A run of a cron service', () => {
     expect((await read(id)).error).to.equal(
       'the image of the release is on no host of a worker; deploy the service again',
     );
+  });
+
+  describe('of a command that was given', () => {
+    const COMMAND = 'npm run migrate';
+    const given = { command: COMMAND, max_retries: 0 };
+
+    it('runs it in place of the command of the service, and each line of its log names the run', async () => {
+      const deps = await workshop.worker();
+      const id = await makeRun(given);
+      await admit();
+      expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('succeeded');
+      expect(workshop.runtime.calls).to.include(`command ${deploymentId} ${COMMAND}`);
+      const lines = await workshop.database.db('log_lines').where({ run_id: id }).orderBy('id').pluck('message');
+      expect(lines).to.deep.equal([`Run ${id} (manual, attempt 1) starts: ${COMMAND}`, `Run ${id} succeeded`]);
+    });
+
+    it('that fails is not tried again, and its error has its last output, masked', async () => {
+      const deps = await workshop.worker();
+      const id = await makeRun(given);
+      workshop.runtime.script(service.id, {
+        ...failing,
+        until: async () => {
+          const lines = ['no table', `key ${SECRET}`].map((message) => ({
+            level: 'info' as const,
+            message: message.replace(SECRET, '***'),
+            timestamp: new Date().toISOString(),
+          }));
+          // Lines that wait as a batch are stored first.
+          const batch = { serviceId: service.id, deploymentId, runId: id, source: 'runtime' as const, lines };
+          await insertLogBatches(workshop.database.db, [batch]);
+        },
+      });
+      await admit();
+      expect(await runJob(deps, { runId: id }, jobHelpers())).to.equal('failed');
+      expect(await read(id)).to.include({
+        status: 'failed',
+        attempt: 1,
+        exit_code: 3,
+        error: `the command "${COMMAND}" exited with code 3; its last output: no table\nkey ***`,
+      });
+    });
+
+    it('is not started again if its start was interrupted, but that of a schedule is', async () => {
+      const { db } = workshop.database;
+      for (const [changes, state] of [
+        [given, 'exited'],
+        [{}, 'pending'],
+        [{ ...given, trigger: 'deployment' }, 'pending'],
+      ] as const) {
+        const id = await makeRun(changes);
+        const { number } = await read(id);
+        const place = { serviceId: service.id, deploymentId, hostId: uuidv7() };
+        await wantAttempt(db, { ...place, runId: id, runNumber: number, attempt: 1 });
+        const wanted = await findAttempt(db, id, 1);
+        if (wanted === null) throw new Error('no attempt');
+        await claimReplica(db, wanted, null);
+        await releaseReplica(db, wanted);
+        expect((await findAttempt(db, id, 1))?.state, JSON.stringify(changes)).to.equal(state);
+      }
+    });
+
+    it('neither takes the slot of another one nor the release that serves, if a deployment runs it', async () => {
+      await makeWorker(workshop.database.db, 1);
+      const admitted_at = new Date();
+      const next = await workshop.deployment({}, service);
+      const own = await makeRun({ ...given, trigger: 'deployment', admitted_at }, service, next.id);
+      await makeRun();
+      expect(await admit()).to.equal(1);
+      const [row] = await workshop.database.db('runs').where({ id: own });
+      expect((await claim<RunRow>(workshop.database.db, RUNS, row.id, uuidv7()))?.deployment_id).to.equal(next.id);
+    });
   });
 
   it('gets a slot in turn, and no workspace takes more than half of them', async () => {

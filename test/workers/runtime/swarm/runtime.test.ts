@@ -173,28 +173,6 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     await Promise.all(all.map((spec) => runtime.stop(spec.deploymentId)));
   });
 
-  it('a command runs once, its output is passed on, its end is told, and a cancelled one is gone', async () => {
-    const spec = await host.app({ environment: { SECRET: 'hidden-value' } });
-    const lines: string[] = [];
-    const options = { signal: never, timeoutMs: 30_000, onLine: async (line: string) => void lines.push(line) };
-    const error = await failure(runtime.runCommand(spec, 'echo "one $SECRET"; sleep 1; echo two >&2; exit 7', options));
-    expect(lines).to.deep.equal(['one hidden-value', 'two']);
-    expect(error.message).to.equal(
-      'the command "echo "one $SECRET"; sleep 1; echo two >&2; exit 7" exited with code 7; its last output: one ***\ntwo',
-    );
-
-    const controller = new AbortController();
-    const reason = new Error('cancelled by a person');
-    const onLine = async () => controller.abort(reason);
-    const cancelled = runtime.runCommand(spec, 'echo up; exec sleep 60', {
-      ...options,
-      signal: controller.signal,
-      onLine,
-    });
-    expect(await failure(cancelled)).to.equal(reason);
-    expect(await host.swarmServices(spec)).to.deep.equal([]);
-  });
-
   it('carries out the attempt of a run once, with its output in the log, and tells how it ended', async () => {
     await expectRunAttempts(host, runtime);
   });

@@ -1,4 +1,4 @@
-import { useParams } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
 import { OutLink } from '../../ui/button.js';
@@ -65,7 +65,8 @@ export function DeploymentPage() {
 function Head({ deployment, path }: { deployment: Deployment; path: { workspaceId: string; serviceId: string } }) {
   const service = useService();
   const { tone, text } = deploymentStatus(deployment, service.liveDeploymentId);
-  const { trigger, actor, branch, commitSha, createdAt, startedAt, finishedAt } = deployment;
+  const { trigger, actor, branch, commitSha, createdAt, startedAt, finishedAt, steps } = deployment;
+  const { runId } = steps.findLast((step) => step.runId !== undefined) ?? {};
   return (
     <div className={c.head}>
       <div className={u.stack} style={{ gap: 4 }}>
@@ -86,6 +87,11 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
             <span>
               {finishedAt === null ? 'running for' : 'took'} <Duration from={startedAt} to={finishedAt} />
             </span>
+          )}
+          {runId === undefined ? null : (
+            <Link to="/w/$workspaceId/s/$serviceId/runs/$runId" params={{ ...path, runId }}>
+              Pre-deploy command
+            </Link>
           )}
         </div>
       </div>

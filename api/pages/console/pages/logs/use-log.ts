@@ -12,6 +12,7 @@ const EVER_HOURS = 24 * 365;
 
 export interface LogFilter {
   deploymentId?: string;
+  runId?: string;
   source?: LogLine['source'];
   search?: string;
 }
@@ -33,7 +34,7 @@ export interface Log {
  */
 export function useLog(path: { workspaceId: string; serviceId: string }, filter: LogFilter, working: boolean): Log {
   const { workspaceId, serviceId } = path;
-  const { deploymentId, source, search } = filter;
+  const { deploymentId, runId, source, search } = filter;
   const [lines, setLines] = useState<readonly LogLine[] | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [hasOlder, setHasOlder] = useState(false);
@@ -50,13 +51,14 @@ export function useLog(path: { workspaceId: string; serviceId: string }, filter:
           limit: BATCH,
           hours: EVER_HOURS,
           ...(deploymentId === undefined ? {} : { deploymentId }),
+          ...(runId === undefined ? {} : { runId }),
           ...(source === undefined ? {} : { source }),
           ...(search === undefined || search === '' ? {} : { search }),
           ...query,
         },
         ...(signal ? { signal } : {}),
       }),
-    [workspaceId, serviceId, deploymentId, source, search],
+    [workspaceId, serviceId, deploymentId, runId, source, search],
   );
 
   useEffect(() => {

@@ -107,7 +107,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
         <Link to="/w/$workspaceId/s/$serviceId/logs" params={path}>
           Logs
         </Link>
-        {service.kind === 'cron' ? (
+        {service.kind !== 'static' && BUILT.includes(service.kind) ? (
           <Link to="/w/$workspaceId/s/$serviceId/runs" params={path}>
             Runs
           </Link>

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import { networkScope } from '../../../../../workers/runtime/swarm/release-network.js';
-import { attemptService, commandService, replicaService } from '../../../../../workers/runtime/swarm/service-spec.js';
+import { attemptService, replicaService } from '../../../../../workers/runtime/swarm/service-spec.js';
 
 const CONTEXT = { installation: 'ours', network: 'ranvier-staging', stopGraceSeconds: 7 };
 const REPLICA = '01890000-0000-7000-8000-0123456789ab';
@@ -104,21 +104,16 @@ describe('Swarm service of a replica', () => {
     expect(Name).to.match(/^a{50}-[0-9a-f]{12}$/);
   });
 
-  it('runs a command once, with no port', () => {
-    const service = commandService(release(), 'npm run migrate', CONTEXT);
-    expect(service.Labels).to.include({ 'ranvier.command': 'deployment' });
-    expect(service.EndpointSpec).to.deep.equal({ Mode: 'dnsrr' });
-    expect(task(service).RestartPolicy).to.deep.equal({ Condition: 'none', MaxAttempts: 0 });
-    expect(task(service).ContainerSpec?.Command).to.deep.equal(['/bin/sh', '-c', 'npm run migrate']);
-  });
-
-  it('carries out the attempt of a run once, with no port and the id of the run', () => {
-    const service = attemptService(release({ kind: 'cron' }), REPLICA, 'run-1', CONTEXT);
+  it('carries out the attempt of a run once, with the id of the run, without a port or the name of the service', () => {
+    const service = attemptService(release(), REPLICA, 'run-1', CONTEXT);
     expect(service.Labels).to.include({ 'ranvier.replica': REPLICA });
     expect(service.EndpointSpec).to.deep.equal({ Mode: 'dnsrr' });
     expect(task(service).RestartPolicy).to.deep.equal({ Condition: 'none', MaxAttempts: 0 });
     expect(task(service).ContainerSpec?.Command).to.deep.equal(['/bin/sh', '-c', 'npm start']);
-    expect(task(service).ContainerSpec?.Env).to.include.members(['GREETING=hello', 'RANVIER_RUN_ID=run-1']);
+    const { Env = [] } = task(service).ContainerSpec ?? {};
+    expect(Env).to.include.members(['GREETING=hello', 'RANVIER_RUN_ID=run-1']);
+    expect(Env.filter((entry) => entry.startsWith('PORT='))).to.deep.equal([]);
+    expect(task(service).Networks).to.deep.equal([{ Target: CONTEXT.network, Aliases: [] }]);
   });
 
   it("joins its environment's network, or one of its own", () => {

@@ -1,23 +1,19 @@
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post } from '../../api/client.js';
 import { useGet, useWrite } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
-import type { Run } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { RUN_STATUS } from '../../ui/status.js';
 import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
-import { useService, useServicePath } from './service-shell.js';
+import { useService, useServicePath } from '../services/service-shell.js';
+import { RunCommand } from './run-command.js';
+import { circumstances, isOpen, RUNS } from './run-text.js';
 
-const RUNS = '/workspaces/{workspaceId}/services/{serviceId}/runs';
-
-export function isOpen({ status }: Run): boolean {
-  return status === 'queued' || status === 'running';
-}
-
-/** Was the last run good? The runs of a cron service, newest first. */
+/** Was the last run good? The runs of a service, newest first. */
 export function RunsPage() {
   const path = useServicePath();
   const service = useService();
@@ -26,13 +22,9 @@ export function RunsPage() {
     role ?? (service.liveDeploymentId === null ? 'The service has no live release yet: deploy it first' : null);
   const [limit, setLimit] = useState(FIRST_ROWS);
   const query = useGet(RUNS, { path, query: { limit } }, { working: ({ runs }) => runs.some(isOpen), keep: true });
-  const start = useWrite(() => post(RUNS, { path }), { onDone: () => toast('A run is queued') });
+  const start = useWrite(() => post(RUNS, { path, body: {} }), { onDone: () => toast('A run is queued') });
   const cancel = useWrite((runId: string) => post(`${RUNS}/{runId}/cancel`, { path: { ...path, runId } }));
-  const now = (
-    <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
-      Run now
-    </Button>
-  );
+  const { kind, configuration } = service;
   return (
     <>
       {start.error ? <ErrorNotice title="The run was not queued" error={start.error} /> : null}
@@ -40,15 +32,30 @@ export function RunsPage() {
       <section className={u.card}>
         <div className={u.cardHead}>
           <h2>
-            <code>{service.configuration.schedule}</code> in {service.configuration.timezone}
+            {kind === 'cron' ? (
+              <>
+                <code>{configuration.schedule}</code> in {configuration.timezone}
+              </>
+            ) : (
+              'Runs of commands'
+            )}
           </h2>
-          {now}
+          <div className={u.actions}>
+            {kind === 'cron' ? (
+              <Button pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
+                Run now
+              </Button>
+            ) : null}
+            <RunCommand path={path} refusal={refusal} />
+          </div>
         </div>
         <Loaded query={query} skeleton={<Skeleton rows={4} height={52} />}>
           {({ runs }) =>
             runs.length === 0 ? (
               <Empty title="No runs yet">
-                The start command runs at each time of the schedule. Run it now to try it.
+                {kind === 'cron'
+                  ? 'The start command runs at each time of the schedule. Run it now to try it.'
+                  : 'A command runs with the image and the variables of the live release. So does the pre-deploy command.'}
               </Empty>
             ) : (
               <ul>
@@ -56,8 +63,12 @@ export function RunsPage() {
                   <HistoryRow
                     key={run.id}
                     status={RUN_STATUS[run.status]}
-                    title={titleOf(run)}
-                    detail={run.error === '' ? undefined : run.error}
+                    title={
+                      <Link to="/w/$workspaceId/s/$serviceId/runs/$runId" params={{ ...path, runId: run.id }}>
+                        {run.command ?? circumstances(run)}
+                      </Link>
+                    }
+                    detail={run.error || (run.command === null ? undefined : circumstances(run))}
                     at={run.scheduledAt}
                     startedAt={run.startedAt}
                     finishedAt={run.finishedAt}
@@ -79,12 +90,4 @@ export function RunsPage() {
       </div>
     </>
   );
-}
-
-function titleOf({ trigger, attempt, exitCode }: Run): string {
-  return [
-    trigger === 'manual' ? 'Manual run' : 'Scheduled',
-    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-    ...(exitCode === null || exitCode === 0 ? [] : [`exit code ${exitCode}`]),
-  ].join(', ');
 }
