@@ -161,6 +161,11 @@ export class PushedRepository {
     return new Set(stdout.split('\n').filter((name) => name !== ''));
   }
 
+  /** The commit at which a branch is; '' if the branch does not exist. */
+  async commitOf(branch: string): Promise<string> {
+    return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
+  }
+
   /** True if the id is one of a commit, which a tag or a file is not. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
