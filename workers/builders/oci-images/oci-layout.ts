@@ -19,14 +19,14 @@ export async function digestOf(layout: string): Promise<string> {
   return hexOf((await imageOf(layout)).digest);
 }
 
-/** The names of the blobs that the image of a layout needs: its manifest, its configuration and its layers. */
+/** Returns the names of the blobs that a layout's image needs: its manifest, its configuration and its layers. */
 export async function blobsOf(layout: string, read: (digest: string) => Promise<Buffer>): Promise<string[]> {
   const manifest = await digestOf(layout);
   const { config, layers } = JSON.parse(String(await read(manifest))) as { config: Descriptor; layers: Descriptor[] };
   return [...new Set([manifest, ...[config, ...layers].map(({ digest }) => hexOf(digest))])];
 }
 
-/** The parts of an image's configuration that say how it is started. */
+/** The parts of an image's configuration that decide how it is started. */
 export interface ImageConfig {
   os?: string;
   architecture?: string;
@@ -40,7 +40,7 @@ export interface ImageConfig {
   };
 }
 
-/** HEALTHCHECK as Docker's format has it; the format of OCI has none. Times are in nanoseconds, 0 for the usual time. */
+/** HEALTHCHECK in Docker's format; the OCI format has none. Times are in nanoseconds; 0 stands for the default. */
 export interface Healthcheck {
   /** `["CMD", program, argument…]`, `["CMD-SHELL", command line]` or `["NONE"]`. */
   Test?: string[] | null;
