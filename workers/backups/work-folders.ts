@@ -6,7 +6,7 @@ import { reserveOf, roomState } from '../sandbox/disk-model.js';
 /** Below DATA_DIR: the folders in which copies are checked. */
 export const CHECKS = 'backup-checks';
 
-/** The folder in which a claim of a backup unpacks and checks its copy. */
+/** Returns the folder in which a claim of a backup unpacks and checks its copy. */
 export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
   return join(dataDir, CHECKS, `${id}-${fence}`);
 }

@@ -27,7 +27,7 @@ export function buildsFolder(dataDir: string): string {
  */
 const NEW = /^new-(\d+)-([0-9a-f]*)-/;
 
-/** The name of a build's folder until it has its owner's file. */
+/** Returns the name of a build's folder until it has its owner's file. */
 export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string): string {
   return `new-${pid}-${Buffer.from(startedAt).toString('hex')}-${id}`;
 }
@@ -93,7 +93,7 @@ export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
 }
 
-/** The folder of a service's caches. */
+/** Returns the folder of a service's caches. */
 export function cacheFolder(dataDir: string, serviceId: string): string {
   return join(cachesFolder(dataDir), serviceId);
 }

@@ -44,7 +44,7 @@ export type StoredImage = Pick<BuiltImage, 'digest' | 'manifest'>;
 
 /** The store of images: folders of this host, or a container engine. */
 export interface ImageStore {
-  /** True if this host can run or serve the image. */
+  /** Returns true if this host can run or serve the image. */
   has(image: StoredImage): Promise<boolean>;
   /**
    * Removes unwanted images, except young ones (`isYoungImage`), and unfinished images of dead workers. Returns the

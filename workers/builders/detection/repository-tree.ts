@@ -21,7 +21,7 @@ export class RepositoryTree {
     this.#folders = folders;
   }
 
-  /** A tree with these files, and with the folders on their way. */
+  /** Returns a tree with these files, and with the folders on their way. */
   static of(paths: Iterable<string>): RepositoryTree {
     const folders = new Map<string, Map<string, EntryKind>>([['', new Map()]]);
     for (const path of paths) {

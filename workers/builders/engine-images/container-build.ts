@@ -178,7 +178,7 @@ export class ContainerBuild {
     return this.#keep(imageId, 'railpack', '');
   }
 
-  /** The settings that all builds in the engine share. */
+  /** Returns the settings that all builds in the engine share. */
   async #engineBuild(build: Partial<EngineBuild>): Promise<Omit<EngineBuild, 'context'>> {
     const { config } = this.#options;
     if (this.#request.clearCache) await this.#context.log('Builds without any cache, because clearCache is set');

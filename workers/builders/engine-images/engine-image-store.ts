@@ -64,7 +64,7 @@ export class EngineImageStore implements ImageStore {
     return this.#isRegistered(reference);
   }
 
-  /** True if the registry has the image, so that every node can pull it. */
+  /** Returns true if the registry has the image, so that every node can pull it. */
   async #isRegistered(reference: string): Promise<boolean> {
     const registry = this.#registry;
     if (registry === null || !reference.startsWith(`${registry.prefix}/`)) return false;

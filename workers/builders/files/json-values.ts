@@ -1,4 +1,4 @@
-/** True for a text that is not blank. */
+/** Returns true for a text that is not blank. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }

@@ -7,7 +7,7 @@ import { linearPattern } from './re2-pattern.js';
  * last matching pattern decides.
  */
 export interface PathFilter {
-  /** True if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
+  /** Returns true if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
   keeps(path: string): boolean;
 }
 

@@ -9,9 +9,9 @@ import { VERSION_FILES } from '../toolchains/version-files.js';
 
 /** The files of a project that detection uses: their names, and the content of those that tell how to build it. */
 export interface ProjectFiles {
-  /** True for a file or folder of this name. Paths below the folder work too, down to a certain depth. */
+  /** Returns true for a file or folder of this name. Paths below the folder work too, down to a certain depth. */
   has(name: string): boolean;
-  /** A file's text; undefined if there is none. */
+  /** Returns a file's text; undefined if there is none. */
   text(name: string): string | undefined;
   /** Names in the folder itself. */
   names(): string[];
@@ -21,7 +21,7 @@ export interface ProjectFiles {
   engines: LockedEngines;
 }
 
-/** The part of a configuration that decides how a project is built. It contains no secret. */
+/** Returns the part of a configuration that decides how a project is built. It contains no secret. */
 export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind) {
   const { rootDirectory, runtime, buildMethod, sourceType, buildCommand, startCommand } = configuration;
   return { rootDirectory, kind, settings: { runtime, buildMethod, sourceType, buildCommand, startCommand } };
@@ -194,7 +194,7 @@ export async function contents(folder: string): Promise<string> {
   return `the folder has: ${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** The part of `path` below `root`; '' for the root itself. */
+/** Returns the part of `path` below `root`; '' for the root itself. */
 export function below(root: string, path: string): string {
   return relative(root, path);
 }

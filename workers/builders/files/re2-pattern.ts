@@ -10,7 +10,7 @@ export function linearPattern(expression: string): RE2JS {
   return re2().RE2JS.compile(expression);
 }
 
-/** The expression that matches exactly this text. */
+/** Returns the expression that matches exactly this text. */
 export function literally(text: string): string {
   return re2().RE2JS.quote(text);
 }

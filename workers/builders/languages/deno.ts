@@ -56,7 +56,7 @@ export const deno: Language = {
   },
 };
 
-/** A task that watches files is for developers. Then the task `preview` starts what was built. */
+/** Returns a task that watches files is for developers. Then the task `preview` starts what was built. */
 function startOf(tasks: ReadonlyMap<string, string>, entry: string | undefined, text: string): string | null {
   const watches = (name: string) => /--watch\b|\bdev\.ts\b/.test(tasks.get(name) ?? '');
   const task = ['start', 'preview', 'serve'].find((name) => tasks.has(name) && !watches(name));

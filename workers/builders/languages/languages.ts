@@ -27,7 +27,7 @@ export function languageOf(files: ProjectFiles): Language | null {
   return matching.find((language) => language.leads?.(files) === true) ?? matching[0] ?? null;
 }
 
-/** The language of a value of `runtime`; null if that names none. */
+/** Returns the language of a value of `runtime`; null if that names none. */
 export function languageNamed(runtime: string): Language | null {
   return LANGUAGES.find((language) => language.runtime === runtime) ?? null;
 }

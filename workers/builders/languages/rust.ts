@@ -37,7 +37,7 @@ export const rust: Language = {
   },
 };
 
-/** The toolchain file pins a version; `rust-version` is a minimum that cargo itself checks. */
+/** Returns the toolchain file pins a version; `rust-version` is a minimum that cargo itself checks. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const channel = versionIn(files, 'rust-toolchain.toml', /^\s*channel\s*=\s*"([^"\n]{1,60})"/m);
   const plain = (files.text('rust-toolchain') ?? '').includes('[')

@@ -6,7 +6,7 @@ interface Descriptor {
   size: number;
 }
 
-/** The descriptor of the only image of an OCI layout. */
+/** Returns the descriptor of the only image of an OCI layout. */
 async function imageOf(layout: string): Promise<Descriptor> {
   const { manifests } = JSON.parse(await readFile(join(layout, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
   const [image, ...others] = manifests;
@@ -14,7 +14,7 @@ async function imageOf(layout: string): Promise<Descriptor> {
   return image;
 }
 
-/** The digest of the image of an OCI layout: 64 hex digits. */
+/** Returns the digest of the image of an OCI layout: 64 hex digits. */
 export async function digestOf(layout: string): Promise<string> {
   return hexOf((await imageOf(layout)).digest);
 }
@@ -49,7 +49,7 @@ export interface Healthcheck {
   Retries?: number;
 }
 
-/** The configuration of the image of a layout. */
+/** Returns the configuration of the image of a layout. */
 export async function configOf(layout: string): Promise<ImageConfig> {
   const read = async (digest: string) => JSON.parse(await readFile(join(layout, 'blobs', 'sha256', digest), 'utf8'));
   const { config } = (await read(await digestOf(layout))) as { config: Descriptor };

@@ -77,7 +77,7 @@ export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Se
   return asksForDockerfile(settings) || languageOf(files) === null;
 }
 
-/** True if the settings ask for the Dockerfile. */
+/** Returns true if the settings ask for the Dockerfile. */
 export function asksForDockerfile({ runtime, buildMethod }: Pick<Settings, 'runtime' | 'buildMethod'>): boolean {
   return buildMethod === 'dockerfile' || runtime === 'docker';
 }

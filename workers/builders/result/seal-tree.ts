@@ -149,7 +149,7 @@ function isLeftOut(path: string): boolean {
   return /(^|\/)\.git$/.test(path) || isFrameworkCache(path);
 }
 
-/** Copies a file, so that nobody can change it through another hard link. */
+/** Copies a file, so that no other hard link to it can change the copy. */
 async function breakLink(path: string): Promise<void> {
   const copy = `${path}.${randomUUID()}`;
   await copyFile(path, copy);

@@ -118,7 +118,7 @@ async function nothingToPublish({
 /** Folders in which sites without a build usually are. */
 const USUAL = ['public', 'dist', 'build', 'docs', 'site', 'www', 'web', 'html', 'static', 'src', 'app', '_site', 'out'];
 
-/** The folder with the page to publish; null if there is none. */
+/** Returns the folder with the page to publish; null if there is none. */
 async function findPage({
   app,
   project,

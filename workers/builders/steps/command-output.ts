@@ -7,7 +7,7 @@ import type { BuildContext } from '../builder.js';
 /** The first lines of a command's output reach the log in full. After this number, only the last ones do. */
 const MAX_LINES = 20_000;
 const LAST_LINES = 20;
-/** The same bound in characters: a single line may have 16,384. */
+/** Characters that reach the log in full before only the last lines do. A single line may have 16,384. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** Output beyond the bounds is read in steps of this size. A pause after each step leaves time for other work. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };

@@ -89,7 +89,7 @@ async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonl
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** The folder with what is installed, relative to the checkout. */
+/** Returns the folder with what is installed, relative to the checkout. */
 function dependenciesOf({ folders, dependencies }: BuildPlan): string {
   return posix.join(folders.install, dependencies ?? '');
 }

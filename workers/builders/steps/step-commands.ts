@@ -43,7 +43,9 @@ export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: read
   });
 }
 
-/** The service's variables take precedence. Of the platform's own variables, only those for builds are passed. */
+/**
+ * The service's variables take precedence. Of the platform's own variables, only those for builds are passed.
+ */
 export function environmentOf(
   { config, request, cache }: StepsSetting,
   plan: BuildPlan,

@@ -131,7 +131,7 @@ async function choose(name: PackagedName, wish: VersionWish, versionsOf: Version
   );
 }
 
-/** The version to install for a range; null if none satisfies it. */
+/** Returns the version to install for a range; null if none satisfies it. */
 export function newestVersion(name: ToolName, versions: readonly string[], wish: VersionWish): string | null {
   const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
   if (wish.newest === true) return fitting[0] ?? null;

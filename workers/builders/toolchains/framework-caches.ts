@@ -32,7 +32,7 @@ export function frameworkCaches({ dependencies }: Pick<PackageManifest, 'depende
   return FOLDERS.filter(([dependency]) => uses(dependency)).map(([, folder]) => folder);
 }
 
-/** The name under which a folder is kept among the caches of its service. */
+/** Returns the name under which a folder is kept among the caches of its service. */
 export function keptName(folder: string): string {
   return `kept-${folder.replace(/[^A-Za-z]+/g, '-').replace(/^-|-$/g, '')}`;
 }

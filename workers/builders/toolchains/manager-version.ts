@@ -25,7 +25,7 @@ const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
 /** The lock files of all package managers of Node.js. */
 export const LOCK_FILES: readonly string[] = LOCKS.flatMap(([, files]) => files);
 
-/** The lock file of a package manager; null if the folder has none. */
+/** Returns the lock file of a package manager; null if the folder has none. */
 export function lockOf(files: ProjectFiles, manager: ManagerName): string | null {
   return LOCKS.find(([name]) => name === manager)?.[1].find((file) => files.has(file)) ?? null;
 }
@@ -86,7 +86,7 @@ function bounded(files: ProjectFiles, { raw }: PackageManifest, name: ManagerNam
   return both === null ? engine : { range: both, source: `${engine.source} and ${lock?.source}` };
 }
 
-/** The versions that read and write a folder's lock file without changing its format. */
+/** Returns the versions that read and write a folder's lock file without changing its format. */
 function lockFormat(files: ProjectFiles, name: ManagerName): VersionWish | null {
   if (name === 'pnpm') return pnpmFormat(files);
   if (name === 'yarn') return yarnFormat(files);
@@ -141,7 +141,7 @@ export function yarnPath(files: ProjectFiles): { version: string | null; source:
   return { version: version === undefined ? null : semver().valid(version), source };
 }
 
-/** The settings of .yarnrc.yml; {} if there is no such file. Throws `BuildError`. */
+/** Returns the settings of .yarnrc.yml; {} if there is no such file. Throws `BuildError`. */
 export function yarnSettings(files: ProjectFiles): Record<string, unknown> {
   return readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml');
 }

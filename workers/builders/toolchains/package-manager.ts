@@ -135,7 +135,7 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
   };
 }
 
-/** The programs that a build needs on the host. The platform installs other package managers itself. */
+/** Returns the programs that a build needs on the host. The platform installs other package managers itself. */
 export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }

@@ -27,7 +27,7 @@ export function isOfMajor(version: string, major: string): boolean {
   return String(semver.major(version)) === major;
 }
 
-/** The newest version of a major version; null if there is none. */
+/** Returns the newest version of a major version; null if there is none. */
 export function newestOfMajor(versions: readonly string[], major: string): string | null {
   return semver.rsort(versions.filter((version) => isOfMajor(version, major)))[0] ?? null;
 }

@@ -49,7 +49,7 @@ const PACKAGES: Readonly<
   yarn: { of: () => 'yarn', programs: null },
 };
 
-/** The package that contains a tool in a version. */
+/** Returns the package that contains a tool in a version. */
 export function packageOf({ name, version }: ToolVersion<PackagedName>, machine: Machine): ToolPackage {
   const major = semver.major(version);
   if (name === 'yarn' && major >= 2) return { name: MODERN_YARN, programs: null };
@@ -105,7 +105,7 @@ export function shownName(name: ToolName): string {
   return name === 'node' ? 'Node.js' : name;
 }
 
-/** Returns the `BuildError` for a version that the registry does not have. */
+/** Throws a `BuildError` for a version that the registry does not have. `newest` is the newest one that it has. */
 export function noSuchVersion({ name, version }: ToolVersion, source: string, newest: string | null): never {
   const known = newest === null ? '' : `; the newest is ${newest}`;
   throw new BuildError(

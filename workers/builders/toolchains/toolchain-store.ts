@@ -143,7 +143,7 @@ export class ToolchainStore {
     }
   }
 
-  /** The versions of a language that can be installed. Throws `MiseError` or `RegistryFault`. */
+  /** Returns the versions of a language that can be installed. Throws `MiseError` or `RegistryFault`. */
   async #languageVersions(name: LanguageName, context: ProvideContext): Promise<string[]> {
     if (name !== 'deno') return (await this.#mise(context)).versions(name, context.signal);
     const faults: RegistryFault[] = [];
