@@ -29,8 +29,9 @@ export interface QueuedPush {
 }
 
 /**
- * Queues the deployment of a pushed commit, unless an earlier push has an open deployment of it or has just made it live. A branch that is not the service's
- * is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment` and `previewForBranch` throw.
+ * Queues the deployment of a pushed commit. A push joins the deployment of an earlier one that is open or has just gone live. A branch
+ * that is not the service's is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment` and
+ * `previewForBranch` throw.
  */
 export async function queuePush(
   trx: Transaction,

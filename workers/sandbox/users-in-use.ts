@@ -9,7 +9,10 @@ const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
-/** The numbers of services whose users have a process or a file on this host. Throws if that cannot be found out. */
+/**
+ * Returns the numbers of services whose users have a process or a file on this host.
+ * Throws if that cannot be found out.
+ */
 export async function usersInUse(dataDir: string): Promise<number[]> {
   if (!isRoot()) return [];
   const { first, last } = userRange();
