@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RunRow } from '../../shared/runs/model.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { type AppRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   createService,
@@ -14,8 +14,8 @@ import {
   readService,
   type Service,
 } from '../support/deployments.js';
-import { Gate, PASS, reachOf } from '../support/gate.js';
-import { type Platform, startPlatform } from '../support/platform.js';
+import { type Gate, PASS } from '../support/gate.js';
+import type { Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 interface Run {
@@ -31,29 +31,20 @@ interface Run {
 
 const HANGS = "sh -c 'echo hangs; sleep 1000 & sleep 1000'";
 
-describe('A command that is run in a service', function () {
-  this.timeout(240_000);
+/** Commands in a service with a live release, on the platform of the test of runs, whose workers reach the gate. */
+export function runCommands(given: () => { platform: Platform; gate: Gate; gateUrl: string }): void {
   let platform: Platform;
+  let gate: Gate;
+  let gateUrl: string;
   let repository: AppRepository;
   let service: Service;
-  let gateUrl: string;
-  const gate = new Gate();
 
   before(async () => {
-    gateUrl = await gate.start();
-    repository = await makeRepository({ ...nodeServer('serves'), ...PASS });
-    platform = await startPlatform({
-      engine: 'postgres',
-      workers: 2,
-      env: { ...reachOf(gateUrl), STOP_GRACE_SECONDS: '2' },
-    });
+    ({ platform, gate, gateUrl } = given());
+    gate.shut();
+    repository = await platform.repositoryOf({ ...nodeServer('serves'), ...PASS });
     service = await create('shop');
     await deploy(platform.client, service.id);
-  });
-  after(async () => {
-    gate.close();
-    await platform?.stop();
-    await repository?.remove();
   });
 
   const create = (name: string, configuration: object = {}): Promise<Service> =>
@@ -220,4 +211,4 @@ describe('A command that is run in a service', function () {
       await serves();
     });
   });
-});
+}
