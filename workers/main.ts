@@ -48,7 +48,7 @@ import type { JobDeps } from './worker-deps.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
 mapStackTraces();
-/** Jobs that take longer to stop do not keep replicas from being ended, in milliseconds. */
+/** How long running jobs may delay the end of replicas at shutdown, in milliseconds. */
 const JOBS_END_MS = 15_000;
 const bootLog = createLogger('worker', 'info');
 try {
@@ -98,7 +98,7 @@ try {
     pushed: new PushedSource({ db, keyring, config }),
   });
   const toolchains = createToolchains({ ...config, log });
-  // What only containers need is large, and is loaded only for them.
+  // The parts for containers are large, and are loaded only if needed.
   const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
   const containers = swarm?.connectEngine(config) ?? null;
   const { builder, images, origins } = await createBuilders({

@@ -1,6 +1,7 @@
 /**
- * Returns the forms in which a value is found in the output of programs: as it is, escaped for JSON, for a URL or for a
- * shell, and in base64, also if the value is only a part of what was encoded (`user:secret` of a basic authorization).
+ * Returns the forms in which a value may appear in the output of programs.
+ * These are the value itself, its escaped forms (JSON, URL, shell) and its base64, also if the value is only a part of
+ * what was encoded (`user:secret` of a basic authorization).
  */
 export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
@@ -17,7 +18,7 @@ function escapedForText(value: string): string[] {
   return [
     json,
     ascii,
-    // As programs print strings between single quotes.
+    // Programs print strings between single quotes in this form.
     json.replaceAll('\\"', '"'),
     json.replaceAll('/', '\\/'),
     value.replaceAll("'", "'\\''"),
@@ -36,8 +37,8 @@ function escapedForUrls(value: string): string[] {
 }
 
 /**
- * At each of the three places that the value's first byte can have in a group of base64, and at the end of what is
- * encoded.
+ * Returns the base64 of a value for each of the three positions of its first byte in a group, and at the end of the
+ * text.
  */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
@@ -54,10 +55,7 @@ function urlSafe(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/**
- * Returns the lines of a value's base64 as tools print it, which break it after 64 or 76 characters; [] for a short
- * one.
- */
+/** Returns the lines of a value's base64, which tools break after 64 or 76 characters; [] for a short value. */
 export function base64Lines(value: string): string[] {
   const encoded = Buffer.from(value).toString('base64');
   return [64, 76].flatMap((width) =>

@@ -2,20 +2,21 @@ import { base64Lines, encodingsOf, quotingsOf } from './encodings.js';
 import { MIN_PATTERN_LENGTH, PrefixIndex } from './prefix-index.js';
 
 const MASK = '***';
-/** Shorter values ("1", "dev") would mask ordinary words; they hide nothing. */
+/** Shorter values ("1", "dev") are no secrets, and would mask ordinary words. */
 const MIN_SECRET_LENGTH = MIN_PATTERN_LENGTH;
-/** Words that are settings and no secrets; to mask them would make every log unreadable. */
+/** Values that are settings and not secrets. Masking them would make every log unreadable. */
 const TRIVIAL = new Set([
   ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
   ...['localhost', '127.0.0.1', '0.0.0.0'],
 ]);
-/** A longer value is looked for in parts, so that what has to be seen at once stays bounded. */
+/** Longer values are searched in parts, so that the text needed at once stays bounded. */
 const MAX_PART_LENGTH = 1024;
 
 /**
- * Replaces secret values in log lines, also if they are escaped or encoded (`encodings.ts`), a value of several lines
- * line by line. Values of fewer than six characters and a few words that are settings ("production") are left alone. The
- * cost of a line depends on its length and not on the secrets; making a masker costs some 25 times the secrets' length.
+ * Replaces secret values in log lines, also if they are escaped or encoded (`encodings.ts`). A value of several lines
+ * is masked line by line. Values of fewer than six characters and a few settings ("production") are not masked. The
+ * cost of a line depends on its length and not on the number of secrets; making a masker costs about 25 times the
+ * secrets' length.
  */
 export class Masker {
   readonly #needles: PrefixIndex;
@@ -26,7 +27,7 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /** Length of the longest form of a secret: that many characters must be available behind a cut. */
+  /** The length of the longest form of a secret. This many characters must be known behind a cut. */
   get lookahead(): number {
     return this.#needles.longest;
   }
@@ -42,15 +43,15 @@ export class Masker {
   }
 
   /**
-   * Returns the first place from `at` on that is not within a secret; `lookahead` characters behind `at` have to be
-   * there.
+   * Returns the first position from `at` on that is not inside a secret. `lookahead` characters after `at` must be
+   * known.
    */
   cut(text: string, at: number): number {
     for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;
     return at;
   }
 
-  /** Where secrets are, in order; those that overlap or touch are one. */
+  /** Returns the positions of secrets in order. Secrets that overlap or touch are merged. */
   #find(text: string): [start: number, end: number][] {
     const found: [number, number][] = [];
     this.#needles.each(text, (start, length) => {
@@ -66,7 +67,7 @@ function* needlesOf(secret: string): Generator<string> {
   const whole = secret.trim();
   if (whole.length < MIN_SECRET_LENGTH) return;
   if (isSecret(whole)) for (const part of partsOf(whole)) yield* encodingsOf(part);
-  // A program encodes a value of several lines as a whole; a single line is at most quoted.
+  // Programs encode a value of several lines as a whole; a single line of it is at most quoted.
   const lines = whole.includes('\n') ? new Set(whole.split(/\r?\n/).map((line) => line.trim())) : [];
   for (const line of lines) if (isSecret(line)) for (const part of partsOf(line)) yield* quotingsOf(part);
   yield* base64Lines(secret);
@@ -76,7 +77,7 @@ function isSecret(value: string): boolean {
   return value.length >= MIN_SECRET_LENGTH && !TRIVIAL.has(value.toLowerCase());
 }
 
-/** Parts of about the same length, none cut within a character. */
+/** Splits a value into parts of about the same length, and never within a character. */
 function partsOf(value: string): string[] {
   const size = Math.ceil(value.length / Math.ceil(value.length / MAX_PART_LENGTH));
   const parts: string[] = [];

@@ -6,7 +6,10 @@ import type { JobDeps } from '../worker-deps.js';
 import { followConfiguration } from './follow-configuration.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** Queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the configuration. */
+/**
+ * Handles the queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the
+ * configuration.
+ */
 export function routingJob(
   deps: JobDeps,
   { operationId }: Payloads['routing-reconciliation'],

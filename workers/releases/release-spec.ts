@@ -29,8 +29,8 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
 }
 
 /**
- * What a runtime needs to run a deployment's release; with `runId` the release as the attempts of this run have it. Throws `ReleaseError`
- * if there is no image, `SealError` if a secret cannot be opened.
+ * Loads what a runtime needs to run a deployment's release; with `runId`, as this run's attempts use it.
+ * Throws `ReleaseError` if there is no image, and `SealError` if a secret cannot be opened.
  */
 export async function loadReleaseSpec(
   db: Db,

@@ -30,7 +30,10 @@ export interface ReplicaRuntimeDeps {
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
+/**
+ * Stores applications' output. The transaction that stores lines also moves the mark, so each line is stored exactly
+ * once.
+ */
 export interface RuntimeLogs {
   append(
     batch: {

@@ -21,8 +21,7 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
 }
 
 /**
- * Returns the users of all processes of this host. The owner of a process's folder is another one if the process hides
- * it.
+ * Returns the users of all processes of this host. A hidden process's folder has another owner, so its status is read.
  */
 export async function usersOfProcesses(): Promise<Set<number>> {
   const found = new Set<number>();
@@ -58,13 +57,13 @@ export async function listeningPortsOf(pids: Iterable<number>): Promise<number[]
 
 /** A listening TCP socket of this host. */
 export interface Listener {
-  /** As the kernel prints it: hexadecimal, each 32 bits in the machine's byte order. */
+  /** In the kernel's form: hexadecimal, each 32 bits in the machine's byte order. */
   address: string;
   port: number;
-  /** The user that made the socket. */
+  /** The user that created the socket. */
   uid: number;
   inode: string;
-  /** It listens on every IPv6 address, and on every IPv4 address unless it declined that. */
+  /** True if it listens on every IPv6 address, and on every IPv4 address unless it declined that. */
   anyIpv6: boolean;
 }
 
@@ -75,7 +74,7 @@ export async function listenersOf(address: string, port: number): Promise<Listen
   return listeners?.filter((listener) => listener.port === port && covering.has(listener.address)) ?? null;
 }
 
-/** Returns the address itself, all addresses, and both as IPv6 sockets have them. */
+/** Returns the address, the wildcard address, and both in the IPv6 sockets' form. */
 function addressesCovering(address: string): Set<string> {
   const plain = Buffer.from(address.split('.').map(Number).reverse()).toString('hex').toUpperCase();
   const any = '0'.repeat(8);

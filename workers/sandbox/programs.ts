@@ -1,9 +1,15 @@
 /** The shell programs around and beside a hosted command. They are files, so `ps` shows only their paths. */
 
-/** A log that no worker reads is emptied at this size, in blocks of 512 bytes: a worker frees what it has read long before. */
+/**
+ * A log that no worker reads is emptied at this size, in blocks of 512 bytes. A worker would have freed what it has
+ * read long before.
+ */
 const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
 
-/** Says in the variable `how` how a command ended whose exit code is in `code`; the names have this prefix. */
+/**
+ * Returns shell lines that describe in the variable `how` how a command ended whose exit code is in `code`.
+ * All names have this prefix.
+ */
 function tellEnd(prefix: string): string {
   const [code, how, name] = ['code', 'how', 'name'].map((word) => `${prefix}${word}`);
   return `${how}=$${code}
@@ -11,14 +17,14 @@ if [ "$${code}" -gt 128 ] && ${name}=$(kill -l "$((${code} - 128))" 2>/dev/null)
 }
 
 /**
- * Process 1 of a container, and the first process of a command without one: starts the command in a session of its own, passes TERM on to
- * its process group and waits for it. The end of process 1 ends everything in the container.
- * Arguments: `tied`, `free` or `alone`; the working folder; `here` or `deferred`; the command's argument vector.
- * If it is `tied`, descriptor 3 leads to the worker: it gets a line when the command starts, and its end means that the worker died.
- * Otherwise standard output is a file that may grow while no worker reads it. If it is `alone`, there is no container, and how the command
- * ended is written to descriptor 4.
- * If the command's variables are `deferred`, RANVIER_NAMES has their names, and RANVIER_ENV_<name> has the value of each.
- * The variables of this program begin with `_`, because those of the command are passed on.
+ * Process 1 of a container, and the first process of a command without one. It starts the command in a session of its
+ * own, passes TERM on to its process group and waits for it. The end of process 1 ends everything in the container.
+ * Arguments: `tied`, `free` or `alone`; the working folder; `here` or `deferred`; the command's argument vector. If it
+ * is `tied`, descriptor 3 leads to the worker: it gets a line when the command starts, and its end means that the
+ * worker died. Otherwise standard output is a file that may grow while no worker reads it. If it is `alone`, there is
+ * no container, and the command's end is written to descriptor 4. If the command's variables are `deferred`,
+ * RANVIER_NAMES has their names, and RANVIER_ENV_<name> has the value of each. This program's own variables begin with
+ * `_`, because the command's are passed on.
  */
 export const INIT = `#!/bin/sh
 _kind=$1 _folder=$2 _deferred=$3
@@ -104,8 +110,8 @@ exit "$_code"
 `;
 
 /**
- * Runs on the host after a detached container has ended, also if no worker lives, and records how it ended.
- * Arguments: the file with the exit code, a file with a line \`oom_kill <count>\` or '', the file to write.
+ * Runs on the host after a detached container has ended, even if no worker lives, and records how it ended. Arguments:
+ * the file with the exit code, a file with a line \`oom_kill <count>\` or '', the file to write.
  */
 export const RECORD = `#!/bin/sh
 code=$(cat "$1") oom_file=$2 exit_file=$3
@@ -119,9 +125,9 @@ printf '%s\\n' "$how" >"$exit_file.new" && mv "$exit_file.new" "$exit_file"
 `;
 
 /**
- * Runs on the host, in a mount namespace of its own: mounts the root of a container with users of its own and becomes the program that
- * starts it.
- * Arguments: `overlay` and its options, or `bind` and a folder; where to mount it; the program's argument vector.
+ * Runs on the host, in its own mount namespace: mounts the root of a container with users of its own and becomes the
+ * program that starts it. Arguments: `overlay` and its options, or `bind` and a folder; where to mount it; the
+ * program's argument vector.
  */
 export const ENTER = `#!/bin/sh
 case $1 in
@@ -132,5 +138,5 @@ shift 3
 exec "$@"
 `;
 
-/** Stands for a `python` that the host lacks: Debian has `python3` only, and most Procfiles say `python`. */
+/** Replaces a missing `python`: Debian has `python3` only, and most Procfiles say `python`. */
 export const PYTHON = '#!/bin/sh\nexec python3 "$@"\n';

@@ -17,11 +17,14 @@ import type { SshAccess } from './ssh-access.js';
 export interface GitSourceOptions {
   config: Pick<Config, 'dataDir' | 'allowLocalRepositories' | 'buildEnvironment'>;
   log: Logger;
-  /** How names are resolved and which addresses are private; by default the host's resolver and the known private ranges. */
+  /**
+   * How names are resolved and which addresses are private. By default: the host's resolver and the known private
+   * ranges.
+   */
   policy?: AddressPolicy;
   /** Reads repositories over SSH. */
   ssh?: SshAccess;
-  /** Other limits of git than the usual ones. */
+  /** git's limits that differ from the defaults. */
   limits?: Partial<ChildLimits>;
 }
 
@@ -148,7 +151,7 @@ export class GitSource implements RepositorySource {
     return this.#server.open(address);
   }
 
-  /** Fetches the newest commit of a branch. Null if the repository has no such branch: it may be a tag. */
+  /** Fetches the newest commit of a branch. Returns null if the repository has no such branch: it may be a tag. */
   async #resolveBranch(
     remote: Remote,
     mirror: Mirror,
@@ -174,8 +177,8 @@ export class GitSource implements RepositorySource {
   }
 
   /**
-   * Runs `work`, which reads a commit of the mirror. If that fails because the mirror lacks the commit or is damaged, the
-   * commit is fetched, or the mirror made again, and `work` runs once more.
+   * Runs `work`, which reads a commit of the mirror. If the mirror lacks the commit or is damaged, fetches the commit
+   * or makes the mirror again, and runs `work` once more.
    */
   async #withCommit<T>(
     mirror: Mirror,
@@ -210,7 +213,7 @@ export class GitSource implements RepositorySource {
     });
   }
 
-  /** Runs `attempt` on a mirror of which the caller has the lock. A damaged mirror is removed and made again once. */
+  /** Runs `attempt` on a mirror whose lock the caller holds. A damaged mirror is removed and made again once. */
   async #mended<T>(remote: Remote, mirror: Mirror, attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();

@@ -8,19 +8,19 @@ import type { Git, GitResult } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 
-/** A larger checkout is refused before any file of it is written. */
+/** A larger checkout is refused before any of its files is written. */
 const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
-/** Each fetch adds a pack. With more packs, a new copy is faster. */
+/** Each fetch adds a pack. Beyond this number, making a new copy is faster. */
 const MAX_PACKS = 200;
-/** Commits whose checkouts were measured. A commit never changes, so this holds for every copy of it. */
+/** Commits whose checkouts were measured. Commits never change, so this is valid for every copy. */
 const measured = new Set<string>();
 const MAX_MEASURED = 10_000;
 /** Measurements that are under way. */
 const measuring = new JoinedRuns<void>();
 
 /**
- * A checkout has the bytes of the commit, as they were measured. Attributes of a repository could make them many times more: a line end, an
- * `$Id$` or a character grows.
+ * Turns attributes off, so that a checkout has exactly the measured bytes. Attributes of a repository could multiply
+ * them: a line end, an `$Id$` or a character grows.
  */
 const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
@@ -29,8 +29,8 @@ const MAX_MESSAGE_LENGTH = 64 * 1024;
 type Settings = readonly (readonly [string, string])[];
 
 /**
- * This host's bare copy of a repository, with the commits that were fetched, each without its history. Any number of callers
- * may read it at the same time. Only those that change it hold its lock.
+ * This host's bare copy of a repository. It has the commits that were fetched, each without its history. Any number of
+ * callers may read it at the same time. Only callers that change it hold its lock.
  */
 export class Mirror {
   readonly #git: Git;
@@ -43,12 +43,12 @@ export class Mirror {
     this.#signal = signal;
   }
 
-  /** Runs `work` while no other caller on this host changes the copy. Readers may go on. */
+  /** Runs `work` while no other caller on this host changes the copy. Readers may continue. */
   alone<T>(work: () => Promise<T>): Promise<T> {
     return withFileLock(`${this.#path}.lock`, this.#signal, work);
   }
 
-  /** Creates the repository if there is none, and replaces one with too many packs. The caller is alone. */
+  /** Creates the repository if it is missing, and replaces one with too many packs. The caller holds the lock. */
   async open(): Promise<void> {
     const packs = await this.#packs();
     if (packs === null || packs > MAX_PACKS) {
@@ -60,23 +60,26 @@ export class Mirror {
     await touch(this.#path);
   }
 
-  /** Removes the copy. The caller is alone; readers that are under way fail with `MirrorDamaged`. */
+  /** Removes the copy. The caller holds the lock; readers fail with `MirrorDamaged`. */
   async discard(): Promise<void> {
     await removeTree(this.#path, { signal: this.#signal });
   }
 
-  /** Returns the commit of a name or number in this copy; null if it has none. */
+  /** Returns the commit with this name or number in the copy; null if there is none. */
   async find(sha: string): Promise<string | null> {
     const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
     return code === 0 ? stdout.trim() : null;
   }
 
-  /** Fetches one commit. Returns git's result: a failure may be the server's, or that of this copy. The caller is alone. */
+  /**
+   * Fetches one commit and returns git's result: a failure may be caused by the server or by this copy. The caller
+   * holds the lock.
+   */
   async fetchCommit(url: string, config: Settings, sha: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
   }
 
-  /** Fetches the newest commit of a branch; `newest` names it afterwards. The caller is alone. */
+  /** Fetches the newest commit of a branch, which `newest` then returns. The caller holds the lock. */
   async fetchBranch(url: string, config: Settings, branch: string): Promise<GitResult> {
     return this.#fetch(['--depth=1'], url, config, [`+refs/heads/${branch}:${nameOf(branch)}`]);
   }
@@ -90,8 +93,8 @@ export class Mirror {
   }
 
   /**
-   * Fetches all branches and tags, or the ref of a pull request, for servers that give no commit by its number. The caller is
-   * alone.
+   * Fetches all branches and tags, or the ref of a pull request, from a server that serves no commit by its number. The
+   * caller holds the lock.
    */
   async fetchAll(url: string, config: Settings, pullRef?: string): Promise<GitResult> {
     const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
@@ -120,7 +123,7 @@ export class Mirror {
     return stdout.split('\0').filter((path) => path !== '');
   }
 
-  /** Measures a commit in the background, because its checkout follows. What is wrong with it, the checkout says. */
+  /** Measures a commit in the background, because its checkout follows. The checkout reports any problem. */
   expectCheckout(sha: string): void {
     this.#measure(sha).catch(() => undefined);
   }
@@ -140,7 +143,7 @@ export class Mirror {
     }
   }
 
-  /** This file has precedence over all others of the repository. */
+  /** Turns attributes off in the file that takes precedence over all others of the repository. */
   async #ignoreAttributes(): Promise<void> {
     const info = join(this.#path, 'info');
     await mkdir(info, { recursive: true });
@@ -160,7 +163,7 @@ export class Mirror {
   async #refuseBlowUp(sha: string): Promise<void> {
     const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
     const { files: most } = MAX_CHECKOUT;
-    // A few nested folders can stand for billions of files, so the list is cut off at a limit.
+    // A few nested folders can stand for billions of files, so the list stops at a limit.
     const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
     const atMost = { bytes: most * 16, records: most, problem };
     const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.#signal, atMost }));
@@ -187,7 +190,7 @@ export class Mirror {
   }
 
   async #fetch(options: string[], url: string, config: Settings, refspecs: string[]): Promise<GitResult> {
-    // This caller holds the mirror's lock, so this file was left behind by a git that was killed.
+    // This caller holds the mirror's lock, so a killed git has left this file.
     await rm(join(this.#path, 'shallow.lock'), { force: true });
     const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
     return this.#git.run({
@@ -202,7 +205,7 @@ export class Mirror {
   }
 }
 
-/** Makes git accept local repositories of other users: it reads that setting from a file only. */
+/** Makes git accept local repositories of other users. git reads that setting from a file only. */
 export async function prepareMirrors(mirrors: string): Promise<void> {
   const path = join(mirrors, 'gitconfig');
   if (await touch(path)) return;
@@ -213,20 +216,20 @@ export async function prepareMirrors(mirrors: string): Promise<void> {
 }
 
 /**
- * Returns the path of a repository's copy. It is derived from the whole address, so that a copy made with one password
- * is not used with another one.
+ * Returns the path of a repository's copy.
+ * It is derived from the whole address, so that a copy made with one password is not used with another one.
  */
 export async function mirrorPath(folder: string, address: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return join(folder, createHash('sha256').update(address).digest('hex'));
 }
 
-/** Returns the name of a branch in the copy. A hash, because of two branches one may be the other's folder. */
+/** Returns a branch's name in the copy. It is a hash, because one branch's name may be another one's folder. */
 function nameOf(branch: string): string {
   return `refs/ranvier/branches/${createHash('sha256').update(branch).digest('hex').slice(0, 40)}`;
 }
 
-/** The copy lacks something or is damaged. */
+/** Thrown if the copy lacks something or is damaged. */
 export class MirrorDamaged extends Error {
   constructor(result: GitResult | string) {
     super(typeof result === 'string' ? result : lastLine(result));

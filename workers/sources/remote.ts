@@ -11,15 +11,16 @@ import type { SshAccess } from './ssh-access.js';
 /** A checked address, and the settings with which git uses it. */
 export interface Remote {
   /**
-   * Without user, password, query and fragment, because other processes see git's arguments, and people see messages.
+   * The address without user, password, query and fragment, because other processes see git's arguments and people see
+   * messages.
    */
   url: string;
   /** Pinned addresses and the authorization header. */
   config: [key: string, value: string][];
   hasCredentials: boolean;
-  /** True if the address had a query. Git does not get it. */
+  /** True if the address had a query, which git does not get. */
   hadQuery: boolean;
-  /** User and password as the address has them. */
+  /** User and password from the address. */
   userinfo: string;
 }
 
@@ -42,13 +43,13 @@ export interface RemoteOptions {
   policy: AddressPolicy;
   /** Git's variables for proxies and certificates. */
   network: Readonly<Record<string, string>>;
-  /** The platform's own copies are below this folder; repositories in it are refused. */
+  /** The folder of the platform's own copies. Repositories inside of it are refused. */
   dataDir: string;
   /** Null if this source has no keys. */
   ssh?: SshAccess | null;
 }
 
-/** Checks an address, resolves and pins its name, and takes all secrets out of it. Throws `SourceError`. */
+/** Checks an address, pins the addresses of its name, and removes all secrets from it. Throws `SourceError`. */
 export async function openRemote(
   address: string,
   { policy, network, dataDir, ssh = null }: RemoteOptions,
@@ -76,7 +77,7 @@ export async function openRemote(
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
-/** Returns a server of SSH: git gets a command that connects to the checked address with the workspace's key. */
+/** Opens a server of SSH: git gets a command that connects to the checked address with the workspace's key. */
 async function openSshRemote(
   { workspaceId, address }: { workspaceId: string; address: string },
   policy: AddressPolicy,
@@ -113,9 +114,8 @@ async function openSshRemote(
 }
 
 /**
- * Returns the next address after a server answered `info/refs` with a redirect.
- * User and password are kept only if the origin stays the same. A redirect from https to http is refused. Throws
- * `SourceError`.
+ * Returns the next address after a server answered `info/refs` with a redirect. Throws `SourceError`.
+ * User and password are kept only within one origin. A redirect from https to http is refused.
  */
 export function redirectedAddress(remote: Remote, location: string): string {
   const suffix = '/info/refs';
@@ -179,8 +179,9 @@ async function pinnedAddresses(
 }
 
 /**
- * Throws `SourceError` if the host (and port) leads to a private address. A name that this host does not find is left to the one who
- * connects, who looks every name up again: this stops names that lead inside, not one that changes its answer.
+ * Throws `SourceError` if the host (and port) leads to a private address.
+ * Ignores a name that this host cannot resolve: the program that connects resolves names again. This stops names that
+ * lead inside, but not a name whose addresses change.
  */
 export async function refusePrivateHost(place: string, policy: AddressPolicy): Promise<void> {
   if (policy.allowLocal) return;

@@ -84,7 +84,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ),
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // A number rests for hours, and every file is looked at.
+    // A number rests for hours, and this examines every file.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -123,7 +123,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   ];
 }
 
-/** Work that mends nothing, as a sweep. */
+/** Wraps work that repairs nothing as a sweep. */
 function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
   return async () => {
     await work();

@@ -25,7 +25,7 @@ function imageName({ dataImages }: Deps['config'], kind: DataKind, version: stri
   return dataImages[kind].replaceAll('{version}', version);
 }
 
-/** Returns the platform's own account, if the image is in the platform's registry. */
+/** Returns the platform's own account if the image is in the platform's registry. */
 function accountFor(name: string, registry: Registry | null): RegistryAccount | undefined {
   return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
 }
@@ -57,7 +57,7 @@ export function createSwarmDataBuilder(
   };
 }
 
-/** Returns the kinds of data services whose image the engine has, or can pull. */
+/** Returns the kinds of databases whose image the engine has or can pull. */
 export async function findSwarmKinds(deps: Deps): Promise<DataKind[]> {
   const versions: Record<DataKind, readonly string[]> = { postgres: DATABASE_VERSIONS, redis: [''] };
   const kinds: DataKind[] = [];

@@ -27,7 +27,7 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   return exitDetail(String(code), memoryMb);
 }
 
-/** Returns why a data service's server refused to start on its volume; null if it did not refuse. */
+/** Returns why a database's server refused to start on its volume; null if it did not refuse. */
 export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string | null> {
   if (task.Status.ContainerStatus?.ExitCode !== REFUSED_CODE) return null;
   const output = await readOutput(engine, task.ID, { tail: 5 }).catch(() => []);

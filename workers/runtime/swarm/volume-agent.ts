@@ -17,7 +17,7 @@ import { createService, removeService } from './swarm-services.js';
 import { hasEnded, publishedPort, type SwarmNode, type SwarmTask, SwarmView } from './swarm-view.js';
 
 const POLL_MS = 250;
-/** The folder in DATA_DIR in which copies are checked before they go to a node. */
+/** The folder in DATA_DIR in which copies are checked before they are sent to a node. */
 export const RESTORES = 'restores';
 /** Flushes changed files to the node's disk. */
 const SYNC = '(sync -f . 2>/dev/null || sync)';
@@ -29,7 +29,7 @@ export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, nod
     const service = await unlessGone(deps.engine.calls.getService(name).inspect());
     if (service) await removeService(deps, service.ID);
   };
-  // A worker that died may have left one. The caller holds the volume, so no other worker uses it.
+  // A dead worker may have left a task. The caller holds the volume, so no other worker uses it.
   await remove();
   const token = randomBytes(24).toString('hex');
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));
