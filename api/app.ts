@@ -34,7 +34,7 @@ import { docsRouter } from './pages/docs.js';
 import { verifyRouter } from './pages/verify-page.js';
 import { ROUTES } from './resources/index.js';
 
-/** Returns the application; it does not listen. A request passes the middleware in the order of this page. */
+/** Returns the application, which does not listen yet. A request passes the middleware in the order of this file. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
@@ -54,7 +54,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const console = consoleRouter();
   const { index, routes } = declaredRoutes(deps, limits);
 
-  // With one proxy, the last address of X-Forwarded-For is the address that the proxy itself saw.
+  // With one proxy, the last address in X-Forwarded-For is the one that the proxy itself saw.
   const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
@@ -76,12 +76,12 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   return app;
 }
 
-/** Returns the middleware, but not for paths of the API, which need not wait for a router of others. */
+/** Wraps middleware so that paths of the API skip it and need not wait for another router. */
 function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
   return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
-/** Returns every declared route: its access, its input, its handler. */
+/** Returns every declared route with its access, its input and its handler. */
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });

@@ -18,10 +18,10 @@ import { startPushUpkeep } from './git/settle-pushes.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
-/** A statement that runs for longer is cancelled, so that its connection is free for others, in milliseconds. */
+/** A longer statement is cancelled, so that its connection becomes free, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** The API process: what begins here ends, in the opposite order, with SIGTERM. */
+/** Runs the API process. SIGTERM ends, in reverse order, what is started here. */
 async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;

@@ -7,9 +7,10 @@ import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/stor
 import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Moves the branch to a pushed commit that is live, and forgets a commit that failed. A later push that has moved the branch wins.
- * Does nothing if that was done, if the deployment has not ended, or if git is going to move the branch. The push itself calls it,
- * and so does the upkeep, in case the process that received the push died.
+ * Moves the branch to a pushed commit that is live, or forgets a commit that failed.
+ * A later push that has moved the branch takes precedence. Does nothing if the push was settled, if the deployment has
+ * not ended, or if git is about to move the branch. The push itself calls this, and so does the upkeep, in case the
+ * process that received the push died.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;

@@ -5,8 +5,8 @@ import type { ApiContext } from './state.js';
 const MAX_NAME_LENGTH = 200;
 
 /**
- * Makes the audit entry of a write that was answered with `answer`; null if the path names no workspace. It has only an id and a name
- * from request and answer.
+ * Makes the audit entry of a write with this answer. Returns null if the path names no workspace.
+ * From request and answer, it contains only an id and a name.
  */
 export function auditEntry(
   ctx: ApiContext,
@@ -28,7 +28,7 @@ export function auditEntry(
     operation,
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
     target_id: id,
-    // The handler has checked that the confirmation is the name.
+    // The handler has checked that the confirmation equals the name.
     target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
     request_id: requestId,
   };
@@ -39,7 +39,7 @@ interface Target {
   name: string;
 }
 
-/** Returns the record that the path ends with, else the one in the answer, such as `{ service: { id, name } }`. */
+/** Returns the record at the end of the path, otherwise that in the answer, such as `{ service: { id, name } }`. */
 function targetOf(answer: unknown, path: string, lastId: string | null): Target {
   const shown = Object.values(answer ?? {}).find(
     (value): value is Record<string, unknown> => typeof value === 'object' && typeof value?.id === 'string',

@@ -24,7 +24,10 @@ export function localClient(user: number | null): string {
   return `local user ${user ?? 'unknown'}`;
 }
 
-/** Returns true for an address of this host: a loopback address, or the address that the connection was made to. */
+/**
+ * Returns true for an address of this host.
+ * A loopback address, or the address that the connection was made to.
+ */
 function isHere(address: string, { localAddress = '' }: Socket): boolean {
   const bare = (text: string) => text.replace(/^::ffff:/i, '');
   return isLoopback(address) || bare(address) === bare(localAddress);

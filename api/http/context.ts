@@ -22,7 +22,7 @@ export interface AppDeps extends CommandDeps {
   keyring: Keyring;
   mailer: Mailer;
   log: Logger;
-  /** True while the process ends. Then /readyz is 503, and each connection is closed after its answer. */
+  /** Returns true while the process ends. Then /readyz is 503, and each connection closes after its answer. */
   isEnding: () => boolean;
 }
 

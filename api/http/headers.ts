@@ -23,9 +23,9 @@ export function headers(isEnding: () => boolean): ApiMiddleware {
   return (ctx, next) => {
     ctx.set('Cache-Control', 'no-store');
     ctx.set('X-Content-Type-Options', 'nosniff');
-    // Pages replace this policy. Nothing else may be rendered as a page, whatever it contains.
+    // Pages replace this policy. No other answer may be rendered as a page, whatever it contains.
     ctx.set('Content-Security-Policy', NO_PAGE);
-    // For browsers, applications on other ports of this host are the same site. They must not embed our answers.
+    // Browsers treat applications on other ports of this host as the same site. They must not embed our answers.
     ctx.set('Cross-Origin-Resource-Policy', 'same-origin');
     if (isEnding()) ctx.set('Connection', 'close');
     return next();

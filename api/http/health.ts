@@ -6,10 +6,12 @@ import type { Operators } from '../auth/operators.js';
 import type { ApiDeps } from './context.js';
 import type { ApiContext, ApiState } from './state.js';
 
-/** How long an answer of /readyz is reused: it needs no credential, and each check queries the database and the queues. */
+/**
+ * How long an answer of /readyz is reused, because anyone may ask and each check queries the database and the queues.
+ */
 const CACHE_TTL_MS = 1000;
 
-/** `/healthz`: the process is up. `/readyz`: it can work. Both need no credential and show no details. */
+/** Serves `/healthz` (the process runs) and `/readyz` (it can work). Both need no credential and show no details. */
 export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<ApiState> {
   const router = new Router<ApiState>();
   let latest: { at: number; problem: Promise<string | null> } | null = null;
@@ -42,7 +44,7 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
   return router;
 }
 
-/** `/metrics` for Prometheus. It shows all tenants, so it needs METRICS_TOKEN or the dashboard's credentials. */
+/** Serves `/metrics` for Prometheus. It shows all tenants, so it needs METRICS_TOKEN or the dashboard's credentials. */
 export function metricsRouter({ config, metrics }: ApiDeps, operators: Operators): Router<ApiState> {
   const router = new Router<ApiState>();
   const hasToken = (ctx: ApiContext) => {

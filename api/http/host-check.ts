@@ -7,9 +7,10 @@ import type { ApiMiddleware } from './state.js';
 const HOST = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/;
 
 /**
- * Refuses requests whose Host is not a name of the API. Otherwise pages of another site could point their name at this host and pass the
- * browser's same-origin policy (DNS rebinding). An IP address is accepted, because only pages of that address have it as their origin.
- * A request with a key is accepted, because browsers do not send keys by themselves.
+ * Refuses requests whose Host is not a name of the API.
+ * Otherwise pages of another site could point their name at this host and pass the browser's same-origin policy (DNS
+ * rebinding). An IP address is accepted, because only pages of that address have it as their origin. A request with a
+ * key is accepted, because browsers do not send keys by themselves.
  */
 export function checkHost({ publicUrl, apiHosts }: Pick<Config, 'publicUrl' | 'apiHosts'>): ApiMiddleware {
   const names = new Set(['localhost', hostname().toLowerCase(), new URL(publicUrl).hostname, ...apiHosts]);

@@ -38,7 +38,7 @@ export class Metrics {
   readonly #db: Db;
   readonly #engine: Engine;
 
-  /** Services that have labels of their own. */
+  /** `mostServices` is the number of services with separate labels. */
   constructor(db: Db, engine: Engine, mostServices: number) {
     const registers = [this.#registry];
     this.#services = new ServiceMetrics(this.#registry, db, mostServices);

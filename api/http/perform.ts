@@ -12,7 +12,7 @@ import type { ReadRequest, ReadRoute, Route, SessionRoute, SignInLimits, WriteRe
 import type { ApiContext, ApiStep } from './state.js';
 
 const KEY = /^[!-~]{1,160}$/;
-/** Deadlock and serialization failure: the write changed nothing and is retried. */
+/** Deadlock and serialization failure. The write changed nothing and is retried. */
 const RETRIED = new Set(['40P01', '40001']);
 const TRIES = 3;
 
@@ -36,8 +36,9 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
 }
 
 /**
- * Runs a write in one transaction with its receipt (specification, Endpoints). The first request with a key does the
- * work and makes one audit entry; later ones replay its answer. A failure stores nothing.
+ * Runs a write in one transaction with its receipt (specification, Endpoints).
+ * The first request with a key does the work and makes one audit entry; later ones get its answer again. A failure
+ * stores nothing.
  */
 function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   const { operation, handler } = route;
@@ -74,7 +75,7 @@ export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['comp
   };
 }
 
-/** Tries the write without the handler's transaction. Returns false if the handler has to do or refuse it. */
+/** Tries the write without the handler's transaction. Returns false if the handler must do or refuse it. */
 async function performDirectly(ctx: ApiContext, deps: ApiDeps, { operation, direct }: WriteRoute): Promise<boolean> {
   if (direct === undefined) return false;
   const { found, input, route } = ctx.state;
@@ -105,7 +106,7 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
-/** The result of a handler, as it is stored. */
+/** A handler's result in the form in which it is stored. */
 interface Work {
   receipt: Receipt;
   entry: AuditEntry | null;
@@ -123,7 +124,7 @@ async function once(
   }
   if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
   const { receipt, entry } = await perform();
-  // Both are sent at once, because other transactions wait for this one's locks.
+  // Both are sent together, because other transactions wait for this one's locks.
   await Promise.all([
     entry && insertAuditEntry(trx, entry),
     receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
@@ -171,7 +172,7 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/** Throws if these facts demand a higher role than the caller has. */
+/** Throws if these facts require a higher role than the caller has. */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });
@@ -216,7 +217,7 @@ function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** JSON with sorted keys, so that equal payloads have equal texts. */
+/** Returns JSON with sorted keys, so that equal payloads have equal texts. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, child) =>
     typeof child === 'object' && child !== null && !Array.isArray(child)

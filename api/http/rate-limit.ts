@@ -56,7 +56,7 @@ export function createFailureLimit(db: Db, limits: Config['rateLimits']): Failur
 
 const MAILS_AN_HOUR = 5;
 
-/** Limits the mails that one user can request. */
+/** Limits the e-mails that one user can request. */
 export interface MailLimit {
   take(ctx: ApiContext, userId: string): Promise<void>;
 }

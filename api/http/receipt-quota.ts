@@ -15,8 +15,8 @@ interface Totals {
 }
 
 /**
- * Limits the receipts of a workspace. Receipts are never dropped early: beyond the limit, writes with Idempotency-Key are refused.
- * Receipts of other API processes count after at most ten seconds.
+ * Limits the receipts of a workspace. Receipts are never dropped early: beyond the limit, writes with Idempotency-Key
+ * are refused. Receipts of other API processes count after at most ten seconds.
  */
 export class ReceiptQuota {
   readonly #limits: { count: number; bytes: number };

@@ -20,7 +20,7 @@ const CLEANED_MS = 60_000;
 
 export interface WindowOptions {
   db: Db;
-  /** The prefix of its keys in the table. */
+  /** The prefix of the limit's keys in the table. */
   name: string;
   limit: number;
   windowMs: number;
@@ -29,10 +29,10 @@ export interface WindowOptions {
 }
 
 /**
- * Windows of a rate limit that all API processes share. A process leases points from the database and hands them out from
- * memory, so most requests cost no write. All processes together never exceed the limit; points that a process leased before it
- * ended are lost. Up to a fiftieth of the limit per further process may stay unused. While the database is unavailable, this
- * process counts alone.
+ * Windows of a rate limit that all API processes share. A process leases points from the database and hands them out
+ * from memory, so most requests cost no write. All processes together never exceed the limit; points that a process
+ * leased before it ended are lost. Up to a fiftieth of the limit per further process may stay unused. While the
+ * database is unavailable, each process counts alone.
  */
 export class SharedWindows {
   readonly #options: Required<WindowOptions>;
@@ -58,7 +58,7 @@ export class SharedWindows {
     const { lease } = window;
     if (lease && lease.endsAt > now && !window.taking) {
       if (lease.held > 0) return handOut(lease, now);
-      // The window is used up for all processes, so the database is not asked until it ends.
+      // The window is used up for all processes, so the database is not asked again until it ends.
       if (lease.untaken === 0) return { admitted: false, remaining: 0, msLeft: lease.endsAt - now };
     }
     const mine = await this.#next(key, window);
@@ -67,7 +67,7 @@ export class SharedWindows {
     return { admitted: false, remaining: Math.min(mine.untaken, limit), msLeft: Math.max(1, mine.endsAt - later) };
   }
 
-  /** Resolves to the lease in the order of requests. Its points suffice for all that wait, or there are none. */
+  /** Resolves to the lease in the order of requests. Either its points suffice for all that wait, or it has none. */
   #next(key: string, window: Window): Promise<Lease> {
     return new Promise((resolve) => {
       window.waiting.push(resolve);
@@ -88,11 +88,11 @@ export class SharedWindows {
       }
       const wanted = pointsToTake(limit, waiting.length, current);
       const count = await take(db, `${name}:${key}`, wanted, windowMs).catch(() => null);
-      // Measured from before the query, so that no point is handed out after the window has ended.
+      // Measured from before the query, so that no point is handed out after the window's end.
       const lease = count
         ? leaseOf(limit, wanted, count.points, asked + Math.max(1, count.left))
         : alone(current, limit, asked + windowMs);
-      // Unused points of the same window.
+      // Unused points of the current window.
       if (current && count && Math.abs(lease.endsAt - current.endsAt) < windowMs / 2) lease.held += current.held;
       window.lease = lease;
       await serve(lease, waiting);
@@ -100,7 +100,7 @@ export class SharedWindows {
     window.taking = false;
   }
 
-  /** Removes windows that have ended from the map. */
+  /** Removes ended windows from the map. */
   #clean(now: number): void {
     if (now - this.#cleanedAt < CLEANED_MS) return;
     this.#cleanedAt = now;
@@ -121,7 +121,7 @@ function handOut(lease: Lease, now: number): Taken {
   return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
 }
 
-/** Without the database, a process hands out the whole limit in each window. */
+/** Returns a lease without the database: the process hands out the whole limit in each window. */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)
     return { ...current, held: current.held + current.untaken, untaken: 0 };

@@ -4,7 +4,7 @@ import type { KeyAccess } from '../auth/access-store.js';
 import type { Caller, WorkspaceAccess } from './context.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Validated input. Handlers read nothing else of the request. */
+/** Validated input. Handlers use no other part of the request. */
 interface Input {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
@@ -14,13 +14,13 @@ interface Input {
 /** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
 export interface ApiState {
   requestId: string;
-  /** The request's logger, created with the first line: most requests write none. */
+  /** Returns the request's logger. It is created with the first line, because most requests write none. */
   log: () => Logger;
-  /** True if the cookies are those for TLS (auth/cookies.ts). */
+  /** True if the cookies for TLS are used (auth/cookies.ts). */
   tls: boolean;
   route: Endpoint;
   caller: Caller;
-  /** Records that were read together with the key, before the caller was authorized. Undefined for a session. */
+  /** Records that were read together with the key, before authorization. Undefined for a session. */
   found: Omit<KeyAccess, 'key'> | undefined;
   /** Null on a path that names no workspace. */
   workspace: WorkspaceAccess | null;
@@ -34,5 +34,5 @@ export interface ApiState {
 export type ApiContext = ParameterizedContext<ApiState>;
 export type ApiMiddleware = Middleware<ApiState>;
 
-/** One step of a route. It throws to refuse the request; the last step answers. */
+/** One step of a route. It throws to refuse the request. The last step answers. */
 export type ApiStep = (ctx: ApiContext) => void | Promise<void>;

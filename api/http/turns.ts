@@ -5,9 +5,11 @@ export interface TurnLimits {
   each: number;
   /** Requests of all workspaces that run at the same time. */
   all: number;
-  /** Requests of one workspace that may wait. A further one is refused. */
+  /** Requests of one workspace that may wait. Further ones are refused. */
   waiting: number;
-  /** Requests of all workspaces that may wait. Beyond it, the workspace with the most loses one. Unbounded by default. */
+  /**
+   * Requests of all workspaces that may wait. Beyond this, the workspace with the most loses one. Unbounded by default.
+   */
   waitingOfAll?: number;
 }
 
@@ -17,8 +19,8 @@ interface Line {
 }
 
 /**
- * Bounds the requests of one workspace that run at once in this process, so that one workspace cannot hold all connections to the
- * database. Waiting requests keep their order, and the workspaces take turns.
+ * Bounds how many requests of one workspace run at once in this process, so that one workspace cannot use all
+ * connections to the database. Waiting requests keep their order, and workspaces take turns.
  */
 export class Turns {
   readonly #limits: TurnLimits;
@@ -31,7 +33,7 @@ export class Turns {
     this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
-  /** Resolves when it is this request's turn, with a function that ends it. Throws rate_limited if too many wait already. */
+  /** Resolves at this request's turn, with a function that ends the turn. Throws rate_limited if too many wait. */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     const { each, all } = this.#limits;
@@ -71,7 +73,7 @@ export class Turns {
   #run(key: string, line: Line): void {
     line.running += 1;
     this.#running += 1;
-    // A workspace that had a turn goes behind the others.
+    // A workspace that had a turn goes to the end of the line.
     this.#lines.delete(key);
     this.#lines.set(key, line);
   }

@@ -12,7 +12,7 @@ const DASHBOARD_PATH = '/admin/queues';
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
-/** Bull Board for our queues, with basic authentication. It is absent if no credentials are configured. */
+/** Serves Bull Board for our queues with basic authentication, or nothing without configured credentials. */
 export function dashboard({ config, engine }: { config: Config; engine: Engine }, operators: Operators): ApiMiddleware {
   if (!config.dashboard) return (_, next) => next();
   let board: Promise<Middleware> | null = null;
@@ -24,19 +24,19 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
       ctx.body = 'The user name and the password of the dashboard are needed';
       return;
     }
-    // Browsers add basic credentials to requests of other sites too. A change must come from our own page.
+    // Browsers add basic credentials to other sites' requests too, so a change must come from our own page.
     const changes = !['GET', 'HEAD'].includes(ctx.method);
     if (changes && senderOf(ctx, config.publicUrl) !== 'own') throw refusedChange();
     ctx.set('Content-Security-Policy', POLICY);
     ctx.set('Referrer-Policy', 'same-origin');
-    // Loaded on first use: most processes never show it, and it is large.
+    // Loaded on first use, because it is large and most processes never show it.
     board ??= import('./queue-board.js').then(({ createBoard }) => createBoard(engine, DASHBOARD_PATH));
     await (await board)(ctx, next);
     if (ctx.response.is('html') && typeof ctx.body === 'string') ctx.body = ctx.body.replace(ELSEWHERE, '');
   };
 }
 
-/** The board's page loads a font from another host. The policy would block it with an error in the console. */
+/** The board's page loads a font from another host, which the policy would block with an error in the console. */
 const ELSEWHERE = /<link\b[^>]*\bhref="https?:[^>]*>/g;
 
 function refusedChange(): AppError {

@@ -12,7 +12,7 @@ import { servePage } from './page.js';
 const PAGE_PATH = `${SESSION_ROOT}/docs`;
 const DOCUMENT_PATH = `${API_ROOT}/openapi.json`;
 
-/** Nothing outside this server is loaded or called. The page's own styles are partly inline. */
+/** The page loads and calls nothing outside of this server. Some of its own styles are inline. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -48,7 +48,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Shows the document. It adds the token that a write with a session needs; a write with a key needs none. */
+/** Shows the document. Adds the token that a session's write needs; a write with a key needs none. */
 const SCRIPT = `SwaggerUIBundle({
   url: '${DOCUMENT_PATH}',
   dom_id: '#page',
@@ -64,7 +64,7 @@ const SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** Returns the OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
+/** Serves the OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
 export function docsRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   const document = lazily(() => escapeControls(JSON.stringify(apiDocument())));
@@ -74,7 +74,7 @@ export function docsRouter(): Router<ApiState> {
   });
   servePage(router, PAGE_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  // Read once, so that many slow clients share one copy of the largest file, 1.5 MB.
+  // Read once, so that slow clients share one copy of the largest file, 1.5 MB.
   const contents = new Map<string, Promise<Buffer>>();
   for (const [name, type] of Object.entries(ASSETS)) {
     router.get(`${PAGE_PATH}/${name}`, async (ctx) => {

@@ -32,7 +32,7 @@ export function createBoard(engine: Engine, path: string): Middleware {
   return serverAdapter.registerPlugin() as Middleware;
 }
 
-/** Gives the board what only Redis reports: paused jobs counted as waiting, and workers with an address. */
+/** Adds what only Redis reports: paused jobs counted as waiting, and workers with an address. */
 class PostgresQueueAdapter extends BullMQAdapter {
   readonly #queue: JobQueue;
 

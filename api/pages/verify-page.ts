@@ -52,7 +52,7 @@ button.onclick = async () => {
 };
 `;
 
-/** Returns the page on which a user verifies an e-mail address. The link is the only credential. */
+/** Serves the page on which a user verifies an e-mail address. The link is the only credential. */
 export function verifyRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   servePage(router, VERIFY_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });

@@ -42,13 +42,13 @@ export const ERROR_REGISTRY = {
 
 export type ErrorCode = keyof typeof ERROR_REGISTRY;
 
-/** One failed check: `path` is a JSON pointer into the body, or `query.<name>` / `header.<name>`. */
+/** One failed check. `path` is a JSON pointer into the body, or `query.<name>` / `header.<name>`. */
 export interface ErrorDetail {
   path: string;
   message: string;
 }
 
-/** A failure that the caller can understand and act on. Anything else thrown is a bug and answers 500. */
+/** A failure that the caller can understand and act on. Any other error is a bug and answers 500. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetail[] | undefined;
@@ -65,7 +65,7 @@ export class AppError extends Error {
   }
 }
 
-/** Makes `conflict`: the message says what to do first. */
+/** Makes a `conflict`. The message says what to do first. */
 export function conflict(message: string): AppError {
   return new AppError('conflict', message);
 }
@@ -80,10 +80,10 @@ export function invalidField(field: string, message: string): AppError {
   return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);
 }
 
-/** A server of a tenant may answer with an error of any length. */
+/** A tenant's server may answer with an error of any length. */
 const MAX_MESSAGE_CHARACTERS = 10_000;
 
-/** Returns the text of anything that was thrown. It is bounded and has no NUL, which PostgreSQL does not store. */
+/** Returns the text of any thrown value. It is bounded and has no NUL, which PostgreSQL cannot store. */
 export function errorMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.slice(0, MAX_MESSAGE_CHARACTERS).replaceAll('\0', '\ufffd');

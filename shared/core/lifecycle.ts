@@ -5,16 +5,16 @@ import { withTimeLimit } from './time-limit.js';
 export interface Closer {
   name: string;
   close: () => Promise<unknown> | unknown;
-  /** After this time in milliseconds the next closer begins. */
+  /** After this time, in milliseconds, the next closer begins. */
   maxMs: number;
 }
 
-/** npm repeats a Ctrl-C that the terminal has sent already; only a later signal is a second one. */
+/** npm repeats a Ctrl-C that the terminal has already sent. A signal counts as a second one only after this time. */
 const SAME_SIGNAL_MS = 1000;
 
 /**
- * Ends a process in order on SIGTERM, SIGINT or the loss of its parent's pipe. The closers run one after the other, newest first,
- * all within the deadline. A second signal ends the process at once.
+ * Ends a process in order after SIGTERM, SIGINT or the loss of its parent's pipe. Closers run one after the other,
+ * newest first, all within the deadline. A second signal ends the process at once.
  */
 export class Lifecycle {
   readonly #log: Logger;
@@ -41,16 +41,16 @@ export class Lifecycle {
   }
 
   /**
-   * Registers a closer. Closers run in the reverse order of their registration. Give `maxMs` if a tenant's work can make it slow,
-   * so that time is left for the rest.
+   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can make it slow,
+   * so that time is left for the others.
    */
   onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
     this.#closers.unshift({ name, close, maxMs });
   }
 
   /**
-   * Handles the signals that end a process, and uncaught errors. `contained` may say of such an error that it was
-   * dealt with; any other ends the process.
+   * Handles signals that end a process, and uncaught errors. `contained` returns true for an error that it has handled;
+   * any other ends the process.
    */
   watchSignals(contained: (error: unknown) => boolean = () => false): void {
     let first = 0;

@@ -3,31 +3,31 @@ import { prepare, rowsOfBatch } from '../core/database/prepared.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * The first round takes one workspace for each free slot and `SPARE_WORKSPACES` more. Some may have nothing that can be admitted.
- * If slots stay free, each further round takes `MAX_WORKSPACES`.
+ * The first round examines one workspace for each free slot and this many more, because some may have nothing to admit.
+ * If slots stay free, each further round examines `MAX_WORKSPACES`.
  */
 const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
 const MAX_ROUNDS = 8;
 /**
- * A blocked line is checked again after this time. No change of a deployment may unblock it: the database on which it waits can be
- * resumed.
+ * A blocked line is checked again after this time, because it may be unblocked without a change of a deployment: the
+ * database on which it waits can be resumed.
  */
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;
-/** The process that admits a deployment makes its first job within this time. Afterwards every dispatcher may make it. */
+/** The process that admits a deployment makes its first job within this time. Afterwards any dispatcher may make it. */
 const HANDOVER_SECONDS = 2;
 
 /**
- * Admits waiting deployments, and returns their ids; the caller makes their jobs. It takes the oldest of each service that has none
- * running, at most `buildConcurrency` for each workspace, and at most as many in all as the online workers have slots (one whose route
- * has moved needs none). Workspaces take turns: the next is the one whose last turn is longest ago, even if another has older
- * deployments. Each round is a transaction of its own, and safe under concurrent callers. An admitted deployment is due two seconds
- * later, in case the caller crashes before; the claim of a worker ends that.
- *
- * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only the first
- * lines, so that its time depends on the number of free slots and not on how many deployments wait. For the same reason each line's
- * facts are read by subqueries: the planner may turn a join into a scan of whole tables.
+ * Admits waiting deployments, and returns their ids. The caller makes their jobs.
+ * Takes the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and in total
+ * at most as many as the online workers have slots (one whose route has moved needs none). Workspaces take turns: the
+ * next one is that whose last turn is longest ago, even if another has older deployments. Each round is a separate
+ * transaction, and safe under concurrent callers. An admitted deployment is due two seconds later, in case the caller
+ * crashes first; a worker's claim ends that.
+ * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only
+ * the first lines, so that its time depends on the number of free slots and not on how many deployments wait. For this
+ * reason each line's facts are read by subqueries: the planner may turn a join into a scan of whole tables.
  */
 export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
@@ -41,16 +41,20 @@ export async function admitDeployments(db: Db): Promise<string[]> {
 
 const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
 
-/** A deployment whose route has moved needs its slot for some milliseconds more. The next one is admitted meanwhile, and waits in the queue. */
+/**
+ * A deployment whose route has moved needs its slot for only a few more milliseconds. The next one is admitted
+ * meanwhile, and waits in the queue.
+ */
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
   - (select count(*) from deployments where finished_at is null and admitted_at is not null and status <> 'switched')`;
 
-/** The workspaces that a look takes, from one statement of its transaction to the next. */
+/** Keeps the workspaces of a round from one statement of its transaction to the next. */
 const LINES = 'ranvier.admission_lines';
 
 /**
- * Locks the lines of the workspaces whose turn it is, if a slot is free. A line that another transaction has locked is skipped: that
- * transaction changes it, and another round follows its commit. No line can change between this lock and the end of the look.
+ * Locks the lines of the workspaces whose turn it is, if a slot is free.
+ * Skips a line that another transaction has locked: that transaction changes it, and another round follows its commit.
+ * No line can change between this lock and the end of the round.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -74,7 +78,10 @@ function turns(beyond: number) {
 const FIRST_TURNS = turns(SPARE_WORKSPACES);
 const FURTHER_TURNS = turns(MAX_WORKSPACES);
 
-/** Admits deployments of the workspaces that were taken. Returns which, in the order of their turns, and how many slots are free after that. */
+/**
+ * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that are
+ * then free.
+ */
 const ADMIT = prepare<{ admitted: string[]; free: number }>(
   `with lines as materialized (
      select chosen.id as workspace_id,
@@ -120,7 +127,7 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
           (select slots from free) - (select count(*) from admitted) as free`,
 );
 
-/** SQL: the databases that the variables of a deployment refer to and that do not run, with what they wait for. */
+/** Returns SQL: the databases that a deployment's variables refer to and that do not run, with what they wait for. */
 function missingDatabases(deployment: string): string {
   return `select s.name,
             case when s.deleted_at is not null then 'it was deleted'
@@ -133,13 +140,13 @@ function missingDatabases(deployment: string): string {
       where s.live_deployment_id is null or s.lifecycle_status <> 'active'`;
 }
 
-/** Waiting deployments whose reasons one call records: those without one, and those that follow another. */
+/** How many deployments get their reason recorded in one call: those without a reason, and others by turn. */
 const UNEXPLAINED = 50;
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Those without a reason get one at once. The others take turns, because another deployment can change
- * their reason. Each call begins after the number `after` and returns the number for the next call.
+ * Records why deployments wait. Those without a reason get one at once; the others take turns, because another
+ * deployment can change their reason. A call begins after the number `after` and returns the number for the next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(
@@ -187,7 +194,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 
-/** Records for admitted, unclaimed deployments that the queue engine cannot be reached. A claim clears it. */
+/** Records, for admitted and unclaimed deployments, that the queue engine cannot be reached. A claim clears this. */
 export async function recordEngineUnreachable(db: Db): Promise<void> {
   await db.raw(
     `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()

@@ -2,8 +2,8 @@ import { type Db, rowsOf } from '../core/database/client.js';
 import { type DeploymentState, type DeploymentStatus, statusOf } from './model.js';
 
 /**
- * Returns the number of deployments by the status that callers see. Ended deployments are counted when they end, so that the time
- * of this query does not grow with their number.
+ * Returns the number of deployments by visible status.
+ * Ended deployments are counted when they end, so that this query's time does not grow with their number.
  */
 export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, number>> {
   const rows = await rowsOf<{ state: DeploymentState; count: number }>(
@@ -17,10 +17,13 @@ export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, nu
   return counts;
 }
 
-/** Rows of `deployment_counts` that one run adds up. */
+/** How many rows of `deployment_counts` one run merges. */
 const FOLDED = 10_000;
 
-/** Merges the rows that count ended deployments. It is one statement, so that a reader sees either all old rows or the new ones. */
+/**
+ * Merges the rows that count ended deployments, in one statement.
+ * So readers see either all old rows or the new ones.
+ */
 export async function foldDeploymentCounts(db: Db): Promise<void> {
   await db.raw(
     `with taken as (
@@ -37,7 +40,8 @@ export async function foldDeploymentCounts(db: Db): Promise<void> {
 const MEASURED = 1000;
 
 /**
- * Returns how long each step takes: median and 95th percentile, in seconds. Reads the last thousand deployments of the last hour.
+ * Returns each step's duration in seconds: median and 95th percentile. Reads the last thousand deployments of the last
+ * hour.
  */
 export async function stepDurations(db: Db): Promise<{ step: string; median: number; p95: number }[]> {
   return rowsOf(

@@ -4,18 +4,20 @@ import type { WorkKind } from './kind.js';
 import { UNHELD } from './leases.js';
 import { moveOf } from './transition.js';
 
-/** Values of columns that records have. A value of null matches every record. Names are ours, never input. */
+/**
+ * Values of columns by which records are selected. Null matches every record. Names come from code, never from input.
+ */
 type Match = Readonly<Record<string, string | null>>;
 
-/** SQL: open records that match. */
+/** Returns SQL: open records that match. */
 function openAnd(match: Match): string {
   const columns = Object.keys(match).filter((column) => match[column] !== null);
   return ['finished_at is null', ...columns.map((column) => `${column} = :${column}`)].join(' and ');
 }
 
 /**
- * Requests the cancellation of the open records that match, and notifies their workers. Those that no worker carries out end at
- * once. Returns how many were open.
+ * Requests the cancellation of matching open records, and notifies their workers. Returns their number.
+ * Those that no worker has claimed end at once.
  */
 export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): Promise<number> {
   const { status, possible } = moveOf(kind, 'cancelled');
@@ -38,7 +40,7 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
   );
 }
 
-/** Ends the open records that match as failed. A worker that holds one loses its lease. `sql` sets further columns. */
+/** Ends matching open records as failed. A worker that holds one loses its lease. `sql` sets further columns. */
 export async function failOpen(db: Db, kind: WorkKind, match: Match, error: string, sql: string): Promise<void> {
   const { status, possible } = moveOf(kind, 'failed');
   await db.raw(

@@ -4,14 +4,14 @@ import { hostOf, isPrivateAddress } from '../services/source.js';
 export const DOCKER_HUB = 'docker.io';
 
 export interface ImageReference {
-  /** Host, and port if there is one: `docker.io`, `registry.example.com:5000`. */
+  /** The host, and the port if there is one: `docker.io`, `registry.example.com:5000`. */
   registry: string;
   /** The image's name in its registry: `library/nginx`. */
   path: string;
   /** `registry/path`, as engines take it. */
   name: string;
   tag: string;
-  /** `sha256:…` if the reference names an exact image; the tag does not count then. */
+  /** `sha256:…` if the reference names an exact image; the tag is then ignored. */
   digest: string | null;
 }
 
@@ -40,7 +40,10 @@ export function parseImage(text: string): ImageReference | null {
   return wrong ? null : { registry, path, name: `${registry}/${path}`, tag, digest };
 }
 
-/** Returns a registry as image names have it: without scheme and path, Docker Hub by one name. */
+/**
+ * Returns a registry in the form of images' names.
+ * Without scheme and path, and Docker Hub under one name.
+ */
 export function canonicalRegistry(server: string): string {
   const host = server
     .trim()
@@ -57,12 +60,13 @@ export function isRegistry(server: string): boolean {
 
 export interface ImagePolicy {
   allowLocal: boolean;
-  /** The prefix of the names of images that the platform keeps in its registry; null if it has none. */
+  /** The prefix of the platform's own images in its registry; null if it has none. */
   ownPrefix: string | null;
 }
 
 /**
- * Returns what is wrong with an image that a service is to run, or null. `trusted`: the workspace has credentials of its registry.
+ * Returns what is wrong with an image for a service, or null. `trusted`: the workspace has credentials for its
+ * registry.
  */
 export function imageProblem(image: string, { allowLocal, ownPrefix }: ImagePolicy, trusted: boolean): string | null {
   if (image.trim() === '') return 'configuration.image is empty';

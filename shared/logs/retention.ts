@@ -1,14 +1,17 @@
 import { type Db, rowsOf } from '../core/database/client.js';
 import { daysAhead, EXPIRY_DAYS } from './model.js';
 
-/** How long a change of the table's days waits for readers; other readers wait behind it. The next run tries again. */
+/**
+ * How long a change of the table's partitions waits for readers, because other readers wait behind it. The next run
+ * tries again.
+ */
 const LOCK_TIMEOUT = '2s';
 
 const TODAY = `(now() at time zone 'UTC')::date`;
 
 /**
- * Makes the partitions of the days on which lines that are stored now, or tomorrow, will expire. Until a day has one, its lines are
- * in `log_lines_other`.
+ * Makes the partitions for the expiry days of lines that are stored today or tomorrow.
+ * Until a day has a partition, its lines are in `log_lines_other`.
  */
 export async function ensureLogDays(db: Db): Promise<void> {
   const missing = await rowsOf<{ day: string; name: string }>(
@@ -31,7 +34,7 @@ export async function ensureLogDays(db: Db): Promise<void> {
          insert into ?? (${moved}) select ${moved} from moved`,
         [day, name],
       );
-      // Attaching does not wait for readers of the other days, unlike a table that is made as a partition.
+      // Attaching does not wait for readers of other days, while creating a table as a partition does.
       await trx.raw(
         `alter table log_lines attach partition ?? for values from ('${day}') to (cast('${day}' as date) + 1)`,
         [name],
@@ -41,8 +44,8 @@ export async function ensureLogDays(db: Db): Promise<void> {
 }
 
 /**
- * Drops the days whose lines have expired, and returns how many (specification, Logs: `logDays`). A line is kept for as many days
- * as its service's plan said when it was stored, and until that day ends (UTC).
+ * Drops the days whose lines have expired. Returns how many (specification, Logs: `logDays`).
+ * A line is kept for the days of its service's plan when it was stored, until the end of the last day (UTC).
  */
 export async function dropExpiredLogs(db: Db): Promise<number> {
   const expired = await rowsOf<{ name: string }>(
@@ -68,13 +71,13 @@ export async function dropExpiredLogs(db: Db): Promise<number> {
 const DAY_MS = 86_400_000;
 
 /**
- * Returns the days on which lines that were logged between two times expire, on any plan. A read that names them looks into no
- * other partition.
+ * Returns the days on which lines logged between two times expire, on any plan.
+ * A read that names these days reads no other partition.
  */
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);
-  // A worker's clock can be ahead of this one.
+  // A worker's clock may be ahead of this one.
   const last = Math.floor(now.getTime() / DAY_MS) + 1;
   for (let day = first; day <= last; day++) {
     for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));

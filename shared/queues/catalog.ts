@@ -8,7 +8,7 @@ import { LOG_BATCHES } from '../logs/kind.js';
 import { OPERATIONS } from '../operations/kind.js';
 import { RUNS } from '../runs/kind.js';
 
-/** Every kind of background work. Queues, payloads, jobs and statements follow from this list. */
+/** Every kind of background work. Queues, payloads, jobs and statements are derived from this list. */
 export const KINDS = [DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS, LOG_BATCHES, DETECTIONS, COMMIT_EVENTS] as const;
 
 type PayloadsOf<Kind> =
@@ -17,14 +17,14 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
   ? All
   : never;
 
-/** The payload of each queue: ids only; the record in PostgreSQL is the truth, and a job is a wake-up for it. */
+/** The payload of each queue: ids only, because the record in PostgreSQL is the truth and a job only a wake-up. */
 export type Payloads = Intersection<PayloadsOf<(typeof KINDS)[number]>>;
 export type QueueName = keyof Payloads;
 
 export const QUEUES = Object.assign({}, ...KINDS.map(({ queues }) => queues)) as Record<QueueName, QueueDefinition>;
 export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
 
-/** A job of a record. `dispatch` counts the jobs made for the record. */
+/** A job for a record. `dispatch` counts the jobs that were made for the record. */
 export interface NewJob<N extends QueueName = QueueName> {
   queue: N;
   recordId: string;
@@ -32,15 +32,15 @@ export interface NewJob<N extends QueueName = QueueName> {
   payload: Payloads[N];
 }
 
-/** Returns the job of a record that is due. */
+/** Returns the job of a due record. */
 export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, kind }: DueRecord): NewJob {
   const queue = (queueBy?.queues[kind ?? ''] ?? Object.keys(queues)[0]) as QueueName;
   return { queue, recordId: id, dispatch: dispatches, payload: { [payload]: id } as Payloads[QueueName] };
 }
 
 /**
- * Returns the id of a record's job. `dispatch` counts the jobs made for the record: an id that is still kept, even finished, would
- * be ignored in silence by the queue.
+ * Returns the id of a record's job. `dispatch` counts the jobs that were made for the record.
+ * The queue silently ignores an id that it still has, even of a finished job.
  */
 export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
   return `${queue}-${recordId}-${dispatch}`;

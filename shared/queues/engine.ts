@@ -16,7 +16,7 @@ export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 /** The options of a BullMQ Worker of this engine. */
 interface WorkerConnection {
   connection: WorkerOptions['connection'];
-  /** Undefined is Redis; typed as BullMQ's default so that one call constructs either. */
+  /** Undefined stands for Redis. It has BullMQ's default type, so that one call constructs either. */
   backendFactory: undefined;
 }
 
@@ -26,18 +26,18 @@ const CONNECT_MS = 20_000;
 const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
 
 /**
- * The queue engine: BullMQ on Redis if REDIS_URL is set, else on PostgreSQL. Everything above it is the same for both.
+ * The queue engine: BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. All code above it works with both.
  */
 export interface Engine {
   readonly backend: 'redis' | 'postgres';
   readonly queues: Readonly<Record<QueueName, JobQueue>>;
   /** Throws `engine_unavailable` if the engine does not answer within a second. */
   ping(): Promise<void>;
-  /** Adds jobs; a job whose id exists is not changed. */
+  /** Adds jobs. Does not change a job whose id exists. */
   add(jobs: readonly NewJob[]): Promise<void>;
-  /** Removes finished jobs that need not be kept any more (`QUEUES`), and returns how many. */
+  /** Removes finished jobs that need not be kept (`QUEUES`), and returns how many. */
   removeOldJobs(): Promise<number>;
-  /** Returns true while the job is still going to run. */
+  /** Returns true while the job will still run. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface Engine {
 
 interface Backend {
   readonly name: Engine['backend'];
-  /** Up to this many jobs of one queue are added one by one. */
+  /** Up to this number, jobs of one queue are added one by one. */
   readonly addedSingly: number;
   /** True if a job that ends removes old jobs. Otherwise a sweep does. */
   readonly removesAtEnd: boolean;
@@ -55,7 +55,7 @@ interface Backend {
   close(): Promise<void>;
 }
 
-/** Opens the engine; throws if it cannot be reached. `name` shows in the backend's list of connections. */
+/** Opens the engine. Throws if it cannot be reached. `name` appears in the backend's list of connections. */
 export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
   const backend = config.redisUrl
     ? await redisBackend(config.redisUrl.reveal(), name, log)
@@ -119,7 +119,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
   const { Redis } = loadRedisClient();
   const options: RedisOptions = {
     connectionName: name,
-    // Without an offline queue an outage answers at once instead of holding requests.
+    // Without an offline queue, an outage fails requests at once instead of holding them.
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     retryStrategy: (times) => Math.min(times * 100, 2000),
@@ -141,13 +141,13 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
       return { connection, backendFactory: undefined };
     },
     async close() {
-      // A worker leaves the connection open that it was given.
+      // A worker does not close a connection that was passed to it.
       for (const connection of [redis, ...ofWorkers]) connection.disconnect();
     },
   };
 }
 
-/** Redis and the platform may be started together, so connecting is retried for 20 s. */
+/** Waits for Redis, which may be started together with the platform: retries for 20 s. */
 async function waitUntilReady(redis: Redis): Promise<void> {
   const ready = new Promise((resolve) => redis.once('ready', resolve));
   const late = () => new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
@@ -159,24 +159,24 @@ async function waitUntilReady(redis: Redis): Promise<void> {
   }
 }
 
-/** Connections of the pool: as many commands of queues and workers are sent at the same time. */
+/** The pool's connections: this many commands of queues and workers are sent at the same time. */
 const POOL_SIZE = 10;
 
 function postgresBackend(url: string, name: string, log: Logger): Backend {
   const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
   pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
   const backend = bullBackend(pool);
-  // BullMQ types its classes for Redis unless every call names the backend; one cast here keeps the rest neutral.
+  // BullMQ types its classes for Redis unless every call names the backend. This one cast keeps the rest neutral.
   const connection: WorkerConnection = {
     connection: pool as unknown as WorkerOptions['connection'],
     backendFactory: backend.create as unknown as undefined,
   };
   return {
     name: 'postgres',
-    // Adding jobs together makes two temporary tables. The change of the catalog makes every connection of the database look
-    // through its prepared statements and forget what it knows of tables, which costs more than ten jobs.
+    // Adding jobs together makes two temporary tables. That catalog change makes every connection of the database
+    // recheck its prepared statements and forget its knowledge of tables, which costs more than ten single additions.
     addedSingly: 16,
-    // On PostgreSQL it would read every kept job of the queue.
+    // On PostgreSQL, removing at the end would read every kept job of the queue.
     removesAtEnd: false,
     createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
     ping: () => pool.query('select 1'),

@@ -2,9 +2,9 @@ import { lockUntilCommit, rowCountOf, type Transaction } from '../core/database/
 import { ONLINE_SECONDS } from '../workers/store.js';
 
 /**
- * Lets queued runs run, as many as the online workers have slots. Workspaces take turns, and none takes more than half of
- * the slots: a run may last for a day. A deployment's run has the slot of its deployment. Atomic under any number of callers. The job
- * of each is due at once.
+ * Admits queued runs, up to the online workers' slots. Their jobs are due at once.
+ * Workspaces take turns, and none takes more than half of the slots, because a run may last for a day. A deployment's
+ * run uses the slot of its deployment. Atomic under any number of callers.
  */
 export async function admitRuns(trx: Transaction): Promise<number> {
   await lockUntilCommit(trx, 'ranvier.run-admission');

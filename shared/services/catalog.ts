@@ -1,6 +1,6 @@
 import { isDataKind, type ServiceKind } from './model.js';
 
-/** The one place of plans, prices, regions, runtimes and service types (specification, Catalog). */
+/** The only place with plans, prices, regions, runtimes and service types (specification, Catalog). */
 export interface Plan {
   id: string;
   name: string;
@@ -11,12 +11,12 @@ export interface Plan {
   memoryMb?: number;
   storageGb?: number;
   transferGb?: number;
-  /** Minutes that all builds of a workspace with this plan may run in a calendar month (UTC). */
+  /** The build minutes of a workspace with this plan in a calendar month (UTC). */
   buildMinutes?: number;
   logDays?: number;
   maxConnections?: number;
   backupRetentionDays?: number;
-  /** How many services a workspace with this plan may have; no bound if it is absent. */
+  /** How many services a workspace with this plan may have; unlimited if absent. */
   workspaceLimit?: number;
 }
 
@@ -25,7 +25,7 @@ export interface ServicePlan extends Plan {
   cpu: number;
   memoryMb: number;
   logDays: number;
-  /** Processes and threads of all of a replica's processes together. */
+  /** The most processes and threads of one replica. */
   pids: number;
 }
 
@@ -192,7 +192,7 @@ export const SERVICE_TYPES = TYPES.map(([id, name, plural, description]) => {
   return { id, name, plural, description, runtime: id !== 'static' };
 });
 
-/** Returns the plan of a database; an id that left the catalog is treated as the smallest. */
+/** Returns the plan of a database. An id that has left the catalog counts as the smallest plan. */
 export function databasePlanOf(id: string): DatabasePlan {
   const [smallest] = DATABASE_PLANS;
   if (smallest === undefined) throw new Error('there are no plans for databases');
@@ -202,26 +202,26 @@ export function databasePlanOf(id: string): DatabasePlan {
 /** Processes of a database besides one for each connection. */
 const DATABASE_PIDS = 64;
 
-/** Returns what the runtime limits a service's processes to. */
+/** Returns the limits of a service's processes. */
 export function limitsOf(kind: ServiceKind, planId: string): Pick<ServicePlan, 'cpu' | 'memoryMb' | 'pids'> {
   if (!isDataKind(kind)) return planOf(planId);
   const { cpu, memoryMb, maxConnections } = databasePlanOf(planId);
   return { cpu, memoryMb, pids: maxConnections + DATABASE_PIDS };
 }
 
-/** Returns the plan of a running service; an id that left the catalog is treated as the smallest. */
+/** Returns the plan of a running service. An id that has left the catalog counts as the smallest plan. */
 export function planOf(id: string): ServicePlan {
   return PLANS.find((plan) => plan.id === id) ?? PLANS[0];
 }
 
-/** Returns what a replica of a service may use: cores and memory. Data services have plans of their own. */
+/** Returns what a replica of a service may use: cores and memory. Databases have separate plans. */
 export function resourcesOf(kind: ServiceKind, id: string): { cpu: number; memoryMb: number } {
   const plan = isDataKind(kind) ? DATABASE_PLANS.find((known) => known.id === id) : undefined;
   const { cpu, memoryMb } = planOf(id);
   return { cpu: plan?.cpu ?? cpu, memoryMb: plan?.memoryMb ?? memoryMb };
 }
 
-/** Returns `service.estimatedMonthly`: the plan's price times the replicas. Databases have plans of their own. */
+/** Returns `service.estimatedMonthly`: the plan's price times the replicas. Databases have separate plans. */
 export function estimatedMonthly(
   kind: ServiceKind,
   planId: string,

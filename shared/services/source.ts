@@ -3,7 +3,7 @@ import { isSpecialAddress } from '../core/special-address.js';
 import { givenAddress, isSshLike, parseSshAddress } from '../ssh/model.js';
 import type { ServiceConfiguration } from './configuration.js';
 
-/** A full commit id, so that what is deployed cannot change under its name. */
+/** A full commit id, so that the deployed code cannot change under its name. */
 export const CommitSha = Type.String({
   maxLength: 64,
   pattern: '^[0-9a-f]{40}$|^[0-9a-f]{64}$',
@@ -26,7 +26,7 @@ export function isPushSource(
   return configuration.sourceType === 'push' && !isImageSource(configuration);
 }
 
-/** Returns what is wrong with a repository address, or null. Pure: names are resolved and checked again by the worker. */
+/** Returns what is wrong with a repository's address, or null. The worker resolves and checks names again. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {
   if (address === '') return 'configuration.repository is empty';
   if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
@@ -49,8 +49,8 @@ const PRIVATE =
 const PROTOCOLS = ['https:', 'http:', 'file:'];
 
 /**
- * Returns what keeps a text from ever being a repository address, on any installation, or null. The message shows nothing of the
- * text, which may hold a secret.
+ * Returns why a text can never be a repository's address, on any installation, or null.
+ * The message shows nothing of the text, which may contain a secret.
  */
 export function addressProblem(address: string): string | null {
   if (/[\s\p{Cc}]/u.test(address)) return 'the repository address contains spaces or control characters';
@@ -68,16 +68,17 @@ export function addressProblem(address: string): string | null {
     : 'the host name of the repository address has characters that no host name has';
 }
 
-/** A host name. It never begins with `+` or `-`, which git's settings of addresses would take for an option. */
+/** A host name. It never begins with `+` or `-`, which git could read as an option. */
 const HOST = /^(?:[a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])$/;
 
 const MASK = '***';
-/** A user name of this length is a token. */
+/** A user name of at least this length counts as a token. */
 const TOKEN_LENGTH = 20;
 
 /**
- * Returns the parts of a repository's address that must not appear in a log. Those are the password or the token in place of the
- * user, the query and the fragment. A short user name beside a password is left alone: it is a word such as "deploy".
+ * Returns the parts of a repository's address that must not appear in a log.
+ * Those are the password or the token in place of the user, the query and the fragment. A short user name beside a
+ * password is not included: it is a word such as "deploy".
  */
 export function credentialsOf(address: string): string[] {
   if (isSshLike(givenAddress(address))) return [];
@@ -109,14 +110,14 @@ function hasSecretPart({ username, password, search, hash }: URL): boolean {
   return [username, password, search, hash].some((part) => part !== '');
 }
 
-/** Returns true for an address that was shown masked: its secret part cannot be recovered from it. */
+/** Returns true for an address that was shown masked. Its secret part cannot be recovered from it. */
 export function isMasked(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { username, password, search, hash } = new URL(address);
   return [username, password, search.slice(1), hash.slice(1)].includes(MASK);
 }
 
-/** Decodes percent-encoding. A percent sign that encodes nothing is kept. */
+/** Decodes percent-encoding. Keeps a percent sign that encodes nothing. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -130,7 +131,7 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Returns true for an address no public repository can have, and for the name `localhost`. Other names are not resolved here. */
+/** Returns true for an address that no public repository can have, and for the name `localhost`. Resolves no names. */
 export function isPrivateAddress(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '');
   return isSpecialAddress(name) || name === 'localhost' || name.endsWith('.localhost');

@@ -25,11 +25,11 @@ export interface ResolvedVariables {
   /** Other services and environment groups that values came from, sorted. */
   providerIds: string[];
   groupIds: string[];
-  /** One of them was in a protected environment, or reached one. */
+  /** True if one of them was in a protected environment, or refers to one. */
   readProtected: boolean;
 }
 
-/** For code whose author is not trusted: that of a fork. */
+/** For code whose author is not trusted, such as a fork's. */
 export const NO_VARIABLES: ResolvedVariables = {
   values: {},
   dataReferences: {},
@@ -38,7 +38,7 @@ export const NO_VARIABLES: ResolvedVariables = {
   readProtected: false,
 };
 
-/** The owner and the scope of a deployment's variables. A preview has those of the service that it is a preview of. */
+/** The owner and the scope of a deployment's variables. A preview uses its base's. */
 export interface VariablesOf {
   serviceId: string;
   scope: DeploymentScope;
@@ -48,22 +48,22 @@ export interface ResolveInput {
   service: Pick<ServiceRow, 'id' | 'workspace_id'>;
   variables: VariablesOf;
   /**
-   * Called before a value of a protected environment is read. Throws if the person who deploys may not act there: it does not
+   * Called before a value of a protected environment is read. Throws if the person who deploys may not act there, no
    * matter who stored the reference.
    */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** How many variables may reach a deployment: a service's own and those of a group. */
+/** The most variables of one deployment: a service's own and a group's. */
 const MAX_REACHING = 2 * MAX_VARIABLES;
-/** References to references beyond this are refused. */
+/** Longer chains of references are refused. */
 const MAX_STEPS = 32;
 
 /**
- * Returns the values that a deployment runs with: its groups' variables, and its own over them. References are followed to their
- * providers, and only variables of the deployment's scope count. Throws, naming the variable: `source_invalid` if a reference has
- * no provider, an archived one, or refers back to itself; `forbidden` if a value is one of a protected environment that `authorize`
- * refuses; `payload_too_large` if the values are too many bytes together.
+ * Returns the values that a deployment runs with: its groups' variables, overridden by its own.
+ * References are followed to their providers, and only variables of the deployment's scope count. Throws, naming the
+ * variable: `source_invalid` if a reference has no provider, an archived one, or refers back to itself; `forbidden` if
+ * `authorize` refuses a value of a protected environment; `payload_too_large` if the values are too large together.
  */
 export async function resolveVariables(
   trx: Transaction,
@@ -112,7 +112,7 @@ class Resolver {
     };
   }
 
-  /** `path` is the services and keys that led to the variable, itself included. */
+  /** `path` lists the services and keys that led to the variable, itself included. */
   async #valueOf(variable: VariableSource, path: readonly string[]): Promise<string | DataReference> {
     const { group_id, group_name, group_protected } = variable;
     if (group_id !== null) this.#groups.add(group_id);
@@ -128,7 +128,7 @@ class Resolver {
     return this.#follow(providerId, key, path);
   }
 
-  /** Throws if the value does not open: nothing is deployed without a value that it should have. */
+  /** Opens a value. Throws if it does not open, because nothing is deployed without a value that it should have. */
   #open(sealed: Buffer, id: string, path: readonly string[]): string {
     try {
       return openFrom(this.#deps.keyring, SEALED.variable, id, sealed);

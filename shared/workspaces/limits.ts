@@ -25,7 +25,7 @@ export async function assertRoomForService(trx: Transaction, workspace: Workspac
   );
 }
 
-/** Limits that no plan sets. Each text names what its limit counts. */
+/** Limits that are independent of plans. Each text names what is counted. */
 const LIMITS = {
   projects: { most: 1000, text: 'projects in a workspace' },
   environments: { most: 100, text: 'environments in a project' },
@@ -36,7 +36,7 @@ const LIMITS = {
   deployments: { most: 2000, text: 'deployments that wait or run in a workspace' },
 } as const;
 
-/** Throws capacity_exceeded if there are as many as a workspace, project or service may have. */
+/** Throws capacity_exceeded if a workspace, project or service already has as many as allowed. */
 export async function assertRoomFor(trx: Transaction, what: keyof typeof LIMITS, ownerId: string): Promise<void> {
   await lockLimits(trx, ownerId);
   const { most, text } = LIMITS[what];
@@ -56,8 +56,8 @@ export async function assertBuildMinutesLeft(trx: Transaction, workspace: Worksp
 }
 
 /**
- * Throws billing_required if the service would take the workspace's estimated costs past its budget. A service that is free, or
- * does not become more expensive, always passes. The workspace is read if it is not given.
+ * Throws billing_required if the service would take the workspace's estimated costs beyond its budget.
+ * A service that is free, or does not become more expensive, always passes. Reads the workspace unless it is given.
  */
 export async function assertWithinBudget(
   trx: Transaction,
@@ -74,7 +74,10 @@ export async function assertWithinBudget(
   );
 }
 
-/** Returns the most replicas, of `least` to `most`, with which the workspace stays within its budget. `least` always passes. */
+/**
+ * Returns the most replicas, from `least` to `most`, with which the workspace stays within its budget.
+ * `least` is always allowed.
+ */
 export async function affordableReplicas(
   trx: Transaction,
   service: ServiceRow,
@@ -86,7 +89,7 @@ export async function affordableReplicas(
   return least;
 }
 
-/** What the workspace would cost with this service, if that is past its budget; null otherwise. */
+/** Returns the workspace's cost with this service, if that exceeds its budget; null otherwise. */
 async function budgetExcess(
   trx: Transaction,
   service: ServiceRow,

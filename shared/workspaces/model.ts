@@ -65,7 +65,7 @@ export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(with
   additionalProperties: false,
 });
 
-/** Returns every setting of a workspace: what it has stored over the defaults. */
+/** Returns every setting of a workspace: the stored ones, and defaults for the others. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }

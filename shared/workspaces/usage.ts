@@ -6,7 +6,7 @@ import type { PricedService } from './billing.js';
 /** A workspace's usage of its plan. */
 export interface PlanUsage {
   services: number;
-  /** Since the month began (UTC), builds under way included. */
+  /** Minutes since the month began (UTC), running builds included. */
   buildMinutes: number;
 }
 
@@ -27,13 +27,13 @@ const USED = {
   previews: 'select count(*) as count from previews where base_id = ?',
   workspacePreviews: `select count(*) as count from previews p join services s on s.id = p.service_id
     where s.workspace_id = ? and s.deleted_at is null`,
-  // What waits and what runs are counted by an index each.
+  // Waiting and running deployments are counted by one index each.
   deployments: `select (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is null)
                      + (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is not null)
                        as count from workspaces w where w.id = ?`,
 } as const;
 
-/** Returns how many of these a workspace, a project or a service has. Deployments that have ended do not count. */
+/** Returns how many of these a workspace, a project or a service has. Ended deployments do not count. */
 export function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
   return countOf(db, USED[what], [ownerId]);
 }
@@ -53,8 +53,8 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
 );
 
 /**
- * Returns the minutes that the workspace's builds have run in this month (UTC). Builds of deleted services count. It reads a count
- * and the builds that run, so it does not depend on how many deployments there were.
+ * Returns the build minutes of a workspace in this month (UTC), including builds of deleted services.
+ * Reads a count and the running builds, so it does not depend on the number of deployments.
  */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
@@ -63,8 +63,9 @@ export async function buildMinutes(db: Db, workspaceId: string): Promise<number>
 export type PricedServiceRow = PricedService & { id: string };
 
 /**
- * Returns the services that the estimate of a workspace's costs is made of. Archived ones count while a release of theirs runs:
- * archiving stops nothing. Services that are deleted, or being deleted, do not.
+ * Returns the services that determine a workspace's estimated costs.
+ * Archived ones count while one of their releases runs, because archiving stops nothing. Services that are deleted, or
+ * being deleted, do not.
  */
 export async function pricedServices(db: Db, workspaceId: string): Promise<PricedServiceRow[]> {
   return rowsOf<PricedServiceRow>(
@@ -77,7 +78,10 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
   );
 }
 
-/** Returns the plan of a service's release, and the replicas that are wanted, which apply at once. Empty if it has no release. */
+/**
+ * Returns the plan of a service's release, and the wanted replicas, which apply at once.
+ * Returns empty without a release.
+ */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
   return rowsOf<PricedService>(
     db,

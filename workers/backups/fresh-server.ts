@@ -117,7 +117,10 @@ async function runFresh<T>(
   }
 }
 
-/** Returns a script that runs a server until a file appears, then sends INT, so that the server writes all its data. */
+/**
+ * Returns a script that runs a server until a file appears, then sends INT.
+ * So the server writes all its data.
+ */
 function supervised(command: string, stopFile: string): string {
   return [
     `${command} & server=$!`,

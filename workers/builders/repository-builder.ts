@@ -54,8 +54,8 @@ export interface RepositoryBuilderOptions {
 }
 
 /**
- * Builds repositories on this host without containers: detects the project, runs commands in the sandbox, stores a
- * folder.
+ * Builds repositories on this host without containers.
+ * Detects the project, runs commands in the sandbox, stores a folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   const leftovers = new Leftovers(options);
@@ -287,7 +287,10 @@ class RepositoryBuild {
 /** Most projects that install something have one of these files. */
 const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
-/** Guesses, before detection, whether a command will run, so that its sandbox can be prepared meanwhile. */
+/**
+ * Guesses, before detection, whether a command will run.
+ * So its sandbox can be prepared meanwhile.
+ */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
   const names = await readdir(app);
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());

@@ -24,7 +24,7 @@ import type { JobDeps } from '../worker-deps.js';
 export class NotYet extends Error {}
 
 /**
- * Compares a report with the repository, and queues a deployment if the branch has a new commit to deploy.
+ * Compares a report with the repository, and queues a deployment of a new commit.
  * The report is only a hint: commits, messages and changed files are read from the repository. Returns the outcome in
  * words. Throws `NotYet` if a later try may find out more; on the `last` try it decides with what it knows.
  */

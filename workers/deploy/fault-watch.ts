@@ -163,7 +163,7 @@ function fileOf({ id, fence }: RunKey): string {
 }
 
 /**
- * Synchronous: there are few names, and a thread of the pool would take five times as long and delay each deployment.
+ * Returns the names in a folder, synchronously. A thread of the pool would take five times as long for the few names.
  */
 function namesIn(folder: string): string[] {
   try {

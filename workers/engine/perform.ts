@@ -184,7 +184,10 @@ function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unkno
   return error;
 }
 
-/** Ends a job whose record was not claimed: it has ended, or another record of its workspace is being worked on. */
+/**
+ * Ends a job whose record was not claimed.
+ * It has ended, or another record of its workspace is being worked on.
+ */
 async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
   const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);
   if (open === null) return 'nothing to do';

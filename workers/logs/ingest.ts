@@ -89,8 +89,8 @@ async function lockCounter(trx: Transaction, serviceId: string, wait: string): P
 }
 
 /**
- * Deletes each batch in the statement that moves it, so that a batch that is delivered twice is stored once.
- * The lines never leave the database.
+ * Deletes each batch in the statement that moves it.
+ * So a batch that is delivered twice is stored once. The lines never leave the database.
  */
 async function moveBatches(trx: Transaction, serviceId: string, last: number): Promise<Moved> {
   const [moved] = await rowsOf<{ lines: number }>(

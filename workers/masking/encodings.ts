@@ -36,10 +36,7 @@ function escapedForUrls(value: string): string[] {
   return [...forms, ...withPlus].flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/**
- * Returns the base64 of a value for each of the three positions of its first byte in a group, and at the end of the
- * text.
- */
+/** Returns the forms of a value inside of longer base64, one for each position of its first byte in a group. */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {

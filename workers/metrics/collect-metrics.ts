@@ -3,7 +3,10 @@ import { deleteOldMetrics, rollUp } from '../../shared/metrics/history-store.js'
 import { foldUsage } from '../runtime/usage-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Returns how long a measurement of a replica is valid, in seconds, so that a late or failed one does no harm. */
+/**
+ * Returns how long a measurement of a replica is valid, in seconds.
+ * So a late or failed one does no harm.
+ */
 export function sampleSeconds({ metricsSeconds }: Pick<Config, 'metricsSeconds'>): number {
   return metricsSeconds * 2.5 + 1;
 }

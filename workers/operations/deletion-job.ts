@@ -12,7 +12,10 @@ import { DONE, runOperation } from './run-operation.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** Handles the queue `deletion`: stops everything of a service outside of the database, then erases its records. */
+/**
+ * Handles the queue `deletion`.
+ * Stops everything of a service outside of the database, then erases its records.
+ */
 export function deletionJob(
   deps: JobDeps,
   { operationId }: Payloads['deletion'],

@@ -7,8 +7,8 @@ import { followConfiguration } from './follow-configuration.js';
 import { DONE, runOperation } from './run-operation.js';
 
 /**
- * Handles the queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the
- * configuration.
+ * Handles the queue `routing-reconciliation`.
+ * Makes the number of replicas and the edges' routes follow the configuration.
  */
 export function routingJob(
   deps: JobDeps,

@@ -29,8 +29,9 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
 }
 
 /**
- * Loads what a runtime needs to run a deployment's release; with `runId`, as this run's attempts use it.
- * Throws `ReleaseError` if there is no image, and `SealError` if a secret cannot be opened.
+ * Loads what a runtime needs to run a deployment's release.
+ * With `runId`, as this run's attempts use it. Throws `ReleaseError` if there is no image, and `SealError` if a secret
+ * cannot be opened.
  */
 export async function loadReleaseSpec(
   db: Db,

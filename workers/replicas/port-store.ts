@@ -23,7 +23,8 @@ export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
 const REST_SECONDS = 120;
 
 /**
- * Returns released ports that must not be reused yet: an edge seen within `REST_SECONDS` may still send visitors there.
+ * Returns released ports that must not be reused yet.
+ * An edge seen within `REST_SECONDS` may still send visitors there.
  */
 export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
   const rows = await rowsOf<{ port: number }>(

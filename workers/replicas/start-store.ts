@@ -70,8 +70,9 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
 }
 
 /**
- * Takes over an attempt without a recorded process, so that the worker that began it cannot record one any more.
- * Returns false if that worker has recorded the process, or if the attempt is over.
+ * Takes over an attempt without a recorded process.
+ * So the worker that began it cannot record one any more. Returns false if that worker has recorded the process, or if
+ * the attempt is over.
  */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')
@@ -84,8 +85,9 @@ export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>
 const INTERRUPTED = 'was ended when its worker or the platform ended, and is not started again';
 
 /**
- * Makes a replica wait for a new attempt after its start was interrupted: its worker crashed, or the platform ended.
- * A command that a person gave is never started a second time: its attempt has ended.
+ * Makes a replica wait for a new attempt after its start was interrupted.
+ * Its worker crashed, or the platform ended. A command that a person gave is never started a second time: its attempt
+ * has ended.
  */
 export async function releaseReplica(db: Db, row: ReplicaRow): Promise<void> {
   if (row.run_id !== null && (await isStartedOnce(db, row.run_id))) return recordExit(db, row, INTERRUPTED);

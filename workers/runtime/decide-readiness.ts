@@ -56,7 +56,10 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
 /** Checks of ready replicas start at multiples of this time, in milliseconds, so that one pass starts many of them. */
 const TOGETHER_MS = 500;
 
-/** Returns when the next check is due, in milliseconds since the epoch: at the latest after `nextCheckMs`. */
+/**
+ * Returns when the next check is due, in milliseconds since the epoch.
+ * At the latest after `nextCheckMs`.
+ */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;
   return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);

@@ -24,8 +24,8 @@ export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow
 }
 
 /**
- * Returns why a release is late although no replica has ended: the results of a health check and of a look at its
- * ports.
+ * Returns why a release is late although no replica has ended.
+ * The results of a health check and of a look at its ports.
  */
 export async function explainSilence(
   host: Host,

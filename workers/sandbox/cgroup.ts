@@ -218,7 +218,10 @@ function foldersOf({ memory, cpu, accounting, sockets, all }: CgroupRoots): stri
   return [...new Set([memory, cpu, accounting, sockets, ...all].filter((folder) => folder !== null))];
 }
 
-/** Returns what a sandbox's processes use; null without a group, or if the host does not count processor time. */
+/**
+ * Returns what a sandbox's processes use.
+ * Returns null without a group, or if the host does not count processor time.
+ */
 export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceUsage | null> {
   if (roots.accounting === null) return null;
   const v1 = roots.version === 1;

@@ -80,8 +80,8 @@ export async function findContainers(
 }
 
 /**
- * Returns true if this host has the programs for images, and enough users: only root can provide the many that images
- * need.
+ * Returns true if this host has the programs for images, and enough users.
+ * Only root can provide the many that images need.
  */
 async function canRunImages(): Promise<boolean> {
   if (!isRoot()) return false;

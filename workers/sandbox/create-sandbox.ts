@@ -58,7 +58,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** Returns the range if this host can refuse its ports to a sandbox; otherwise null, with the reason in the log. */
+/**
+ * Returns the range if this host can refuse its ports to a sandbox.
+ * Otherwise null, with the reason in the log.
+ */
 async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
   const root = cgroups?.sockets ?? null;
   const problem =

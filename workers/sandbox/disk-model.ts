@@ -61,9 +61,9 @@ export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): bool
 }
 
 /**
- * Returns the writer to end to make room; null if there is none, because something else fills the disk.
- * It is the one that has grown most since the disk became low. If none has grown much, it is the largest build or
- * command.
+ * Returns the writer to end to make room.
+ * Returns null if there is none, because something else fills the disk. It is the one that has grown most since the
+ * disk became low. If none has grown much, it is the largest build or command.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

@@ -67,7 +67,10 @@ export interface Listener {
   anyIpv6: boolean;
 }
 
-/** Returns the listening sockets that a connection to this IPv4 address and port can reach; null without /proc. */
+/**
+ * Returns the listening sockets that a connection to this IPv4 address and port can reach.
+ * Returns null without /proc.
+ */
 export async function listenersOf(address: string, port: number): Promise<Listener[] | null> {
   const listeners = await allListeners();
   const covering = addressesCovering(address);

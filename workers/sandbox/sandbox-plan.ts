@@ -22,7 +22,10 @@ export const OTHER_NAMES_PATH = '/.bin';
  * users may enter this path.
  */
 export const MAPPED_ROOT = '/media';
-/** Returns the names of the folders above the platform's own programs, if they are hidden: node, node1, … */
+/**
+ * Returns the names of the folders above the platform's own programs, if they are hidden.
+ * Node, node1, …
+ */
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
@@ -123,7 +126,10 @@ export interface HostedCommand {
   command: string;
 }
 
-/** Returns the existing folders that must be hidden: outermost first, none below another, never the root. */
+/**
+ * Returns the existing folders that must be hidden.
+ * Outermost first, none below another, never the root.
+ */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));
   const wanted = [...new Set([...candidates, ...own])].filter((path) => path !== '/');

@@ -77,8 +77,9 @@ interface ProfileRule extends SeccompRule {
 }
 
 /**
- * Returns the filter of hosted commands: the distribution's profile without capabilities, minus what is refused here.
- * On a host without the profile, everything else is allowed.
+ * Returns the filter of hosted commands.
+ * The distribution's profile without capabilities, minus what is refused here. On a host without the profile,
+ * everything else is allowed.
  */
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));

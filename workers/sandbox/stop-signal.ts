@@ -8,7 +8,8 @@ const RTMIN = 34;
 const RTMAX = 64;
 
 /**
- * Returns the number of an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`; null if there is no such signal.
+ * Returns the number of an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`.
+ * Returns null if there is no such signal.
  */
 export function signalNumber(text: string): number | null {
   const name = text.trim().toUpperCase();

@@ -85,7 +85,8 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
 }
 
 /**
- * Returns the memory after a pause without decisions: the quiet time starts again, the limits of the last minute stay.
+ * Returns the memory after a pause without decisions.
+ * The quiet time starts again, the limits of the last minute stay.
  */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };

@@ -17,7 +17,8 @@ export function missesBranch({ code, stderr }: GitResult): boolean {
 }
 
 /**
- * Returns the cause, for people, if the server or the connection is to blame; null if this host's copy may be damaged.
+ * Returns the cause, for people, if the server or the connection is to blame.
+ * Returns null if this host's copy may be damaged.
  */
 export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;

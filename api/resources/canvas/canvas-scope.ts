@@ -12,7 +12,10 @@ interface ScopeRequest {
   query: Static<typeof CanvasQuery>;
 }
 
-/** Finds the part of the workspace that the query names. Throws not_found, and invalid_request if the environment is not in the project. */
+/**
+ * Finds the part of the workspace that the query selects. Throws not_found, and invalid_request if the environment is
+ * not in the project.
+ */
 export async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
   if (query.projectId === undefined) {
     if (query.environmentId !== undefined) throw invalidRequest('query.projectId', 'is needed with environmentId');

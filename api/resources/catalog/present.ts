@@ -18,7 +18,7 @@ export function presentCatalog(config: Config, workers: WorkerAbilities): Catalo
     capabilities: {
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
-      /** Each build and replica has a network of its own. In a swarm, replicas have the networks of their containers. */
+      /** Each build and replica has its own network. In a swarm, replicas have their containers' networks. */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,

@@ -6,10 +6,13 @@ import { countApiKeys, findMembership, insertApiKey } from '../../../shared/iden
 import { newApiKey } from '../../../shared/secrets/api-key.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
-/** Keys that one member may have in one workspace. */
+/** The most keys of one member in one workspace. */
 const MAX_KEYS = 50;
 
-/** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended. */
+/**
+ * Creates a key for the requesting member.
+ * Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended.
+ */
 export async function createOwnKey(
   trx: Transaction,
   input: { workspaceId: string; userId: string; name: string; scope: KeyScope; expiresAt: Date | null },

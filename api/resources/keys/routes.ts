@@ -65,7 +65,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the member whose keys the caller may see and revoke; null if all. */
+/** Returns the member whose keys the caller may see and revoke; null for all members. */
 function ownerSeen({
   workspace,
   caller,

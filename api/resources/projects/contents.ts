@@ -10,7 +10,7 @@ interface Contents {
   groups: string[];
 }
 
-/** Lists services that are not deleted, archived ones included, and the environment groups confined to the place. */
+/** Lists undeleted services, archived ones included, and the environment groups restricted to the place. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
@@ -41,7 +41,7 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/** Prepares the removal of a place, which the caller has locked. Throws conflict, naming what is left in it. */
+/** Prepares removing a place, which the caller has locked. Throws conflict, which names what is left in it. */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

@@ -28,16 +28,17 @@ export interface CreateServiceInput {
   configuration: PartialServiceConfiguration;
   placement: Placement;
   variables: readonly { key: string; value: string }[];
-  /** Queues a deployment too; otherwise only the configuration is stored. */
+  /** True to queue a deployment too. Otherwise only the configuration is stored. */
   deploy: boolean;
   idempotency: DeploymentKey | null;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
 /**
- * Stores a service with its variables and, with `deploy`, its first deployment in one transaction (specification,
- * Create rules). The region defaults to the workspace's `defaultRegion`. Throws invalid_request, forbidden,
- * capacity_exceeded, and what `queueDeployment` throws.
+ * Stores a service with its variables and, with `deploy`, its first deployment, in one transaction (specification,
+ * Create rules).
+ * The region defaults to the workspace's `defaultRegion`. Throws invalid_request, forbidden, capacity_exceeded, and
+ * what `queueDeployment` throws.
  */
 export async function createService(
   trx: Transaction,

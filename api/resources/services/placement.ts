@@ -9,8 +9,8 @@ export interface Placement {
 }
 
 /**
- * Checks a placement and locks its environment against deletion until the commit. Throws invalid_request, and what `authorize`
- * throws.
+ * Checks a placement and locks its environment against deletion until the commit.
+ * Throws invalid_request, and what `authorize` throws.
  */
 export async function assertPlacement(
   trx: Transaction,

@@ -57,7 +57,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   };
 }
 
-/** Returns the public address of a service: under the platform's domain, or else under its own. */
+/** Returns a service's public address: below the platform's domain, otherwise its own domain. */
 function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
   if (!isRouted(kind)) return '';
   if (configuration.platformDomainEnabled) return serviceUrl(config, slug);

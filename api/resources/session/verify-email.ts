@@ -5,8 +5,8 @@ import { setVerification, useVerificationToken } from '../../../shared/identity/
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 
 /**
- * Mails the user a link that verifies the address and is valid for a day. Its token is in the fragment, which no server logs.
- * Returns false if this installation sends no e-mail.
+ * Mails the user a link that verifies the address and is valid for a day.
+ * Its token is in the fragment, which no server logs. Returns false if this installation sends no e-mail.
  */
 export async function requestVerification(
   db: Db,

@@ -17,7 +17,8 @@ export interface SetVariablesInput extends Omit<VariableInput, 'content' | 'scop
 }
 
 /**
- * Creates, replaces and deletes variables together, under the rules of single changes. The caller has locked the owner. Throws invalid_request, conflict, payload_too_large.
+ * Creates, replaces and deletes variables together, under the rules of single changes.
+ * The caller has locked the owner. Throws invalid_request, conflict, payload_too_large.
  */
 export async function setVariables(
   trx: Transaction,

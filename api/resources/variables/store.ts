@@ -152,7 +152,7 @@ export async function findReferenceTarget(
   return row;
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
+/** A row as pg returns it. Comments on columns are in the migrations. */
 interface VariableRow {
   id: string;
   workspace_id: string;

@@ -13,10 +13,12 @@ export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
 
-/** Default of `idleInTransactionMs`. It releases the locks of a process that hangs. */
+/** Default of `idleInTransactionMs`. It frees the locks of a hanging process. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
-/** Parses 64-bit integers as numbers: ids and counters stay far below 2^53. BullMQ's clients do not use it. */
+/**
+ * Parses 64-bit integers as numbers, because ids and counters stay far below 2^53. BullMQ's clients do not use this.
+ */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === INT8_OID && format !== 'binary') return (value: string) => Number(value);
@@ -28,13 +30,13 @@ export interface DatabaseOptions {
   url: string;
   /** Shown in pg_stat_activity. */
   name: string;
-  /** Connections that this process opens at most. */
+  /** The most connections that this process opens. */
   poolSize?: number;
-  /** A statement that runs for longer is cancelled, in milliseconds; 0 for never. */
+  /** A longer statement is cancelled, in milliseconds; 0 for never. */
   statementTimeoutMs?: number;
-  /** After this time without a statement PostgreSQL ends a transaction, in milliseconds; 0 for never. */
+  /** PostgreSQL ends a transaction after this time without a statement, in milliseconds; 0 for never. */
   idleInTransactionMs?: number;
-  /** Gets a warning for each connection that was lost; its queries fail too. */
+  /** Logs a warning for each lost connection; its queries fail too. */
   log?: Logger;
 }
 
@@ -56,12 +58,13 @@ export function createDatabase({
       idle_in_transaction_session_timeout: idleInTransactionMs,
       ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
       types,
-      // For connections that reads share (shared-connections.ts). All others wait for an answer before they send the next statement.
+      // For connections that several reads share (shared-connections.ts). All others wait for an answer before the next
+      // statement.
       pipeline: true,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize },
     acquireConnectionTimeout: 10_000,
-    // Otherwise the values of a failing statement become part of its error's message, and so of the logs.
+    // Otherwise the values of a failing statement would appear in its error's message, and so in logs.
     compileSqlOnError: false,
     log: {
       warn: (message) => log?.warn(String(message)),
@@ -71,8 +74,8 @@ export function createDatabase({
 }
 
 /**
- * Rows of a raw statement, typed by the caller who wrote it. A cast beside a named binding is written `cast(:name as type)`: knex
- * reads `:name:` as an identifier.
+ * Returns the rows of a raw statement, with the caller's type.
+ * Write a cast beside a named binding as `cast(:name as type)`: knex reads `:name:` as an identifier.
  */
 export async function rowsOf<T>(
   db: Db,
@@ -88,7 +91,7 @@ const MAX_REASON_LENGTH = 200;
 /** Classes of SQLSTATE that a statement's own data causes: values, constraints, limits of size. */
 const REFUSALS = ['21', '22', '23', '54'];
 
-/** Returns true if the database refused a statement for its data: the same statement would fail again. */
+/** Returns true if the database refused a statement because of its data: it would fail again. */
 export function isRefusal(error: unknown): boolean {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string' || code.length !== 5) return false;

@@ -17,7 +17,7 @@ const RECONNECT_MS = 500;
 
 /**
  * One connection that listens. After a lost connection every handler is called with `null`: notifications may have been
- * missed, so the handler has to reconcile everything.
+ * missed, so the handler must reconcile everything.
  */
 export class Listener {
   readonly #url: string;

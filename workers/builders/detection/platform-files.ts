@@ -135,7 +135,10 @@ function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirect
   };
 }
 
-/** Strips `base` from `publish`: it should be relative to `base`, but many write it relative to the repository. */
+/**
+ * Strips `base` from `publish`.
+ * It should be relative to `base`, but many write it relative to the repository.
+ */
 function withoutBase(path: string | null, base: string): string | null {
   return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }

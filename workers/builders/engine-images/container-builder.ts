@@ -6,9 +6,9 @@ import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { ContainerBuild, type ContainerBuilderOptions } from './container-build.js';
 
 /**
- * Makes images in a container engine: from a repository's Dockerfile, with Railpack or its plan, or from an existing
- * image.
- * `sites` builds a repository that is only files.
+ * Makes images in a container engine.
+ * From a repository's Dockerfile, with Railpack or its plan, or from an existing image. `sites` builds a repository
+ * that is only files.
  */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {
   return {

@@ -98,13 +98,19 @@ export async function textInside(folder: string, name: string): Promise<string |
   return readFile(path, 'utf8');
 }
 
-/** Returns the text of any file; undefined if it is missing or too large, or if a link leads out of the folder. */
+/**
+ * Returns the text of any file.
+ * Returns undefined if it is missing or too large, or if a link leads out of the folder.
+ */
 export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
   const text = await headInside(folder, name, MAX_LOCK_BYTES);
   return text !== undefined && Buffer.byteLength(text) < MAX_LOCK_BYTES ? text : undefined;
 }
 
-/** Returns the first bytes of a file as text; undefined if it is missing or a link leads out of the folder. */
+/**
+ * Returns the first bytes of a file as text.
+ * Returns undefined if it is missing or a link leads out of the folder.
+ */
 async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
   const path = await resolveInside(folder, name);
   if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;

@@ -64,7 +64,10 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/** Returns null if requirements name other files of the project, or if the project itself is installed as a package. */
+/**
+ * Returns the files that decide an installation; null if it may need the whole project.
+ * That is so if requirements name other files of the project, or if the project itself is installed as a package.
+ */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
   if (text !== undefined) {

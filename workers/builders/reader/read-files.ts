@@ -29,9 +29,10 @@ export interface ReadOptions {
 }
 
 /**
- * Runs an operation on a tenant's files in another process, so that costly files cannot block the worker.
- * The process has 1 GiB of memory, and a minute if the operation decides something. Throws `BuildError` if the files
- * are the cause, which includes exceeding these limits. An abort rejects with the signal's reason.
+ * Runs an operation on a tenant's files in another process.
+ * So costly files cannot block the worker. The process has 1 GiB of memory, and a minute if the operation decides
+ * something. Throws `BuildError` if the files are the cause, which includes exceeding these limits. An abort rejects
+ * with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
   name: N,

@@ -181,7 +181,10 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/** Returns the entries of a folder; empty if its path is too long or not UTF-8, which sealing the image reports. */
+/**
+ * Returns the entries of a folder.
+ * Returns empty if its path is too long or not UTF-8, which sealing the image reports.
+ */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];

@@ -140,7 +140,10 @@ export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }
 
-/** Returns the files that alone decide what an installation does; null if it may need the whole project. */
+/**
+ * Returns the files that alone decide what an installation does.
+ * Returns null if it may need the whole project.
+ */
 export function installManifests(files: ProjectFiles, manifest: PackageManifest): string[] | null {
   return installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null;
 }

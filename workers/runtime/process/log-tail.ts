@@ -115,7 +115,8 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
 }
 
 /**
- * Returns true if too much output waits: in bytes, or in lines, assuming that all lines are as short as this chunk's.
+ * Returns true if too much output waits.
+ * In bytes, or in lines, assuming that all lines are as short as this chunk's.
  */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;

@@ -47,8 +47,9 @@ function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
 }
 
 /**
- * Returns a service's placement without the constraint to one node; null if there is nothing to change.
- * A service without such a constraint, and one whose volume is on that node, keep their placement.
+ * Returns a service's placement without the constraint to one node.
+ * Returns null if there is nothing to change. A service without such a constraint, and one whose volume is on that
+ * node, keep their placement.
  */
 export function freedPlacement(service: Service): { Constraints: string[] } | null {
   if (labelsOf(service)[LABELS.volume] !== undefined) return null;

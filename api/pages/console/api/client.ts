@@ -1,7 +1,7 @@
 import { noteAnswer, noteSilence, noteWait } from './reach.js';
 import type { Answer, BodyOf, OperationOf, PathOf, PathsWith, QueryOf, Schemas } from './types.js';
 
-/** An answer of the API that is no success, or no answer at all (`code` is `unreachable`). */
+/** An unsuccessful answer of the API, or no answer at all (`code` is `unreachable`). */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -21,13 +21,13 @@ export function unreachable(): ApiError {
   return new ApiError(0, { error: { code: 'internal_error', message: 'The API cannot be reached' } });
 }
 
-/** The token of /api/bootstrap that writes need. It lives in this page only. */
+/** The token from /api/bootstrap that writes need. It exists only in this page. */
 let csrfToken = '';
 export function setCsrfToken(token: string): void {
   csrfToken = token;
 }
 
-/** Told when an answer says that the session has ended. */
+/** Called when an answer shows that the session has ended. */
 let onSignedOut = () => {};
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
@@ -79,7 +79,7 @@ async function send<T>(method: string, path: string, sent: Sent): Promise<T> {
   try {
     return await once<T>(method, path, sent, key);
   } catch (error) {
-    // Another window has signed in or out meanwhile: the cookie is another one, and so is its token.
+    // Another window has signed in or out meanwhile, which changed the cookie and its token.
     if (!(error instanceof ApiError) || error.code !== 'csrf_failed' || path.startsWith('/session')) throw error;
     const { csrfToken: token } = await once<{ csrfToken: string }>('GET', '/bootstrap', {}, null);
     setCsrfToken(token);
@@ -110,7 +110,7 @@ async function once<T>(method: string, path: string, sent: Sent, key: string | n
   throw new ApiError(response.status, answer as Partial<Schemas['ErrorResponse']>);
 }
 
-/** Not crypto.randomUUID, which browsers have over TLS only. */
+/** crypto.randomUUID is not used, because browsers have it over TLS only. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -16,14 +16,14 @@ const IDLE_MS = 15_000;
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The API is often on this machine, which may well have no network.
+      // The API is often on this machine, which may have no network.
       networkMode: 'always',
       staleTime: 500,
       gcTime: 5 * 60_000,
       retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
       retryDelay: () => pollDelay(1000),
     },
-    // An answer may hold a secret that is shown once: it is not kept.
+    // Answers are not kept, because they may contain a secret that is shown once.
     mutations: { networkMode: 'always', retry: false, gcTime: 0 },
   },
 });
@@ -31,12 +31,15 @@ export const queryClient = new QueryClient({
 type Read<P extends PathsWith<'get'>> = OperationOf<P, 'get'>;
 
 interface Options<T> {
-  /** True while work is under way: then it is asked each second, otherwise every 15 seconds; never in a hidden page. */
+  /**
+   * True while work is in progress. Then the page polls each second, otherwise every 15 seconds, and never while it is
+   * hidden.
+   */
   working?: (data: T) => boolean;
   enabled?: boolean;
-  /** False if nothing of it changes by itself. */
+  /** False if the resource never changes by itself. */
   poll?: boolean;
-  /** Shows the data of other parameters until the new ones are there. */
+  /** Shows the data of other parameters until the new data arrives. */
   keep?: boolean;
 }
 
@@ -59,7 +62,7 @@ export function useGet<P extends PathsWith<'get'>>(
     refetchOnWindowFocus: poll,
     refetchInterval: ({ state }) => {
       if (!poll) return false;
-      // What is not there, or not ours, does not come by asking every second.
+      // A missing or forbidden resource will not appear by polling each second.
       if (state.error) return pollDelay(state.error.status === 0 ? 2 * WORKING_MS : IDLE_MS);
       return pollDelay(state.data !== undefined && working(state.data) ? WORKING_MS : IDLE_MS);
     },
@@ -84,7 +87,7 @@ export function useWrite<Input = void, T = unknown>(
       void refresh();
       await onDone?.(answer, input);
     },
-    // It may have changed something all the same.
+    // A failed write may still have changed something.
     onError: () => void refresh(),
   });
 }

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Whether the API answers, since when it does not, and until when it asked us to wait. */
+/** Since when the API has not answered, if so, and until when it asked us to wait. */
 let silentSince: number | null = null;
 let waitUntil = 0;
 let lastAnswer = Date.now();
@@ -10,7 +10,7 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-/** The API answered, whatever it said. */
+/** Notes any answer of the API. */
 export function noteAnswer(): void {
   lastAnswer = Date.now();
   if (silentSince === null) return;
@@ -18,19 +18,22 @@ export function noteAnswer(): void {
   tell();
 }
 
-/** A request got no answer. */
+/** Notes that a request got no answer. */
 export function noteSilence(): void {
   if (silentSince !== null) return;
   silentSince = lastAnswer;
   tell();
 }
 
-/** The API asked for a pause (Retry-After), in milliseconds. */
+/** Notes the pause that the API asked for (Retry-After), in milliseconds. */
 export function noteWait(milliseconds: number): void {
   waitUntil = Math.max(waitUntil, Date.now() + milliseconds);
 }
 
-/** Milliseconds until the next request of a poll: its pace, or the rest of the pause that the API asked for. */
+/**
+ * Returns the milliseconds until the next poll.
+ * Its usual interval, or the rest of the pause that the API asked for.
+ */
 export function pollDelay(pace: number): number {
   return Math.max(pace, waitUntil - Date.now());
 }

@@ -161,8 +161,8 @@ function isFinal(error: Error): boolean {
 }
 
 /**
- * Returns the protocol that a request asks for; null for none and for HTTP/2, which a server may ignore (RFC 9110,
- * 7.8).
+ * Returns the protocol that a request asks for.
+ * Returns null for none and for HTTP/2, which a server may ignore (RFC 9110, 7.8).
  */
 function wantedProtocol({ req, upgrade }: Exchange): string | null {
   const wanted = req.headers.upgrade ?? 'websocket';

@@ -78,7 +78,8 @@ function isCompressible(status: number, header: (name: string) => string | undef
 }
 
 /**
- * Returns the supported encoding that the client prefers; null if it accepts none, or asks for a part of the answer.
+ * Returns the supported encoding that the client prefers.
+ * Returns null if it accepts none, or asks for a part of the answer.
  */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;

@@ -57,8 +57,8 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
 }
 
 /**
- * Returns false for a file that a page needs, such as /assets/app.js: answering with the page would only hide that it
- * is gone.
+ * Returns false for a file that a page needs, such as /assets/app.js.
+ * Answering with the page would only hide that it is gone.
  */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
@@ -66,7 +66,10 @@ function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
-/** Returns the real path of the image's published folder; null if it is missing or leads out of the image. */
+/**
+ * Returns the real path of the image's published folder.
+ * Returns null if it is missing or leads out of the image.
+ */
 async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
   try {
     const image = await realpath(join(imagesDir, target.digest));

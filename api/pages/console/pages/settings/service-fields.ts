@@ -5,7 +5,7 @@ const NEXT = 'Takes effect with the next deployment.';
 
 type Field = Omit<FieldText, 'name'> & { name: keyof ServiceConfiguration; kinds?: readonly Service['kind'][] };
 
-/** Fields that do nothing if the installation lacks a capability of its catalog. */
+/** Fields without effect if the installation's catalog lacks this capability. */
 const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
   sourceType: 'imageDeploys',
   image: 'imageDeploys',
@@ -354,7 +354,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   },
 ];
 
-/** Returns the groups of fields that mean something for a kind of service in this installation. */
+/** Returns the groups of fields that apply to a kind of service in this installation. */
 export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record<string, boolean>>): FieldGroup[] {
   return GROUPS.map(({ title, fields }) => ({
     title,
@@ -364,7 +364,7 @@ export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record
   })).filter(({ fields }) => fields.length > 0);
 }
 
-/** Returns true if a deployment is needed until these changes act. */
+/** Returns true if these changes take effect only with a deployment. */
 export function needsDeployment(names: readonly string[]): boolean {
   return GROUPS.some(({ fields }) => fields.some(({ name, effect }) => effect === NEXT && names.includes(name)));
 }
