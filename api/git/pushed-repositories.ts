@@ -161,6 +161,11 @@ export class PushedRepository {
     return new Set(stdout.split('\n').filter((name) => name !== ''));
   }
 
+  /** Returns the commit of a branch; '' if the branch does not exist. */
+  async commitOf(branch: string): Promise<string> {
+    return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
+  }
+
   /** Returns true if the id is a commit's, and not a tag's or a file's. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';

@@ -17,6 +17,7 @@ const TAGS = {
   run: 'Runs of cron services',
   hook: 'Addresses at which git providers report pushes',
   backup: 'Backups of databases',
+  volume: 'Volumes: folders of services that outlive their releases',
   variable: 'Variables of a service, which are encrypted and never shown',
   group: 'Environment groups: variables that several services share',
   'group-variable': 'Variables of an environment group',

@@ -24,6 +24,7 @@ import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
+import { volumeRoutes } from './volumes/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
 import { workspaceRoutes } from './workspaces/routes.js';
 
@@ -43,6 +44,7 @@ export const ROUTES: readonly Route[] = [
   ...runRoutes,
   ...hookRoutes,
   ...backupRoutes,
+  ...volumeRoutes,
   ...variableRoutes,
   ...environmentGroupRoutes,
   ...groupVariableRoutes,

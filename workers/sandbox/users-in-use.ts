@@ -1,5 +1,5 @@
 import { exists } from '../../shared/core/exists.js';
-import { runLimited } from '../../shared/core/run-limited.js';
+import { CommandFailed, resultOf } from '../../shared/core/run-limited.js';
 import { usersOfProcesses } from './proc.js';
 import { isRoot, userRange } from './service-users.js';
 
@@ -18,7 +18,13 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   // All files below a user's folder belong to that user.
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
-  const { stdout } = await runLimited('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
-  const users = new Set([...(await usersOfProcesses()), ...stdout.trim().split('\n').map(Number)]);
+  const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
+  // A folder that is removed before find opens it is an error to find, in spite of -ignore_readdir_race.
+  const errors = found.stderr
+    .split('\n')
+    .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));
+  if (found.cut !== null || (found.code !== 0 && (errors.length > 0 || found.stderr === '')))
+    throw new CommandFailed('find', found);
+  const users = new Set([...(await usersOfProcesses()), ...found.stdout.trim().split('\n').map(Number)]);
   return [...users].filter((uid) => uid >= first && uid <= last).map((uid) => uid - first);
 }

@@ -2,6 +2,7 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
+import { listVolumes } from '../../../shared/volumes/store.js';
 import { ReleaseError } from '../../failures/explained.js';
 import { edgesApplied } from '../../releases/edges-applied.js';
 import { withoutSearchPath } from '../../releases/release-of-run.js';
@@ -30,6 +31,8 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   }
 
   if (isDataKind(spec.kind)) return releaseServer(run, spec);
+  if ((await listVolumes(deps.db, spec.serviceId)).length > 0)
+    throw new ReleaseError('this version does not mount volumes; delete the volumes of the service');
   const { preDeployCommand } = spec.configuration;
   const command = preDeployCommand || withoutSearchPath(spec.image.manifest.releaseCommand ?? '');
   if (command !== '') {
