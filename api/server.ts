@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, maxHeaderSize, type Server } from '
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
-import { ERROR_REGISTRY } from '../shared/core/errors.js';
-import { clientOfSocket } from './http/client.js';
+import { ERROR_REGISTRY } from '../shared/core/error-registry.js';
+import { clientOfSocket } from './http/client-identity.js';
+import type { ApiState } from './http/request-state.js';
 import type { ErrorResponse } from './http/schema.js';
-import type { ApiState } from './http/state.js';
 
 /**
  * Milliseconds until unfinished headers end the connection. Node.js's own limit for requests would be equal for all

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Environment, loadDatabaseSettings, loadSecretsKeys } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import * as identity from '../../shared/identity/commands.js';
 import { KEY_SCOPES, type KeyScope, ROLES, type Role } from '../../shared/identity/policy.js';
 import type { ApiKeyRow } from '../../shared/identity/rows.js';
@@ -10,7 +10,7 @@ import * as registries from '../../shared/images/registries.js';
 import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate-secrets.js';
-import { PLAN_IDS, type PlanId } from '../../shared/services/catalog.js';
+import { PLAN_IDS, type PlanId } from '../../shared/services/plan-catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];

@@ -1,8 +1,8 @@
 import { Command, CommanderError } from 'commander';
 import { type Environment, loadDatabaseSettings } from '../../shared/core/config.js';
-import { createDatabase, type Db } from '../../shared/core/database/client.js';
+import { createDatabase, type Db } from '../../shared/core/database/database-client.js';
 import { assertMigrated } from '../../shared/core/database/migrate.js';
-import { AppError, errorMessage } from '../../shared/core/errors.js';
+import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
 import { addCommands, type Output } from './commands.js';
 import { refuseSwallowedOptions } from './option-values.js';

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfShared } from '../../shared/core/database/prepared.js';
 import type { KeyScope, Role } from '../../shared/identity/policy.js';
 import type { WorkspaceAccessRow } from '../../shared/identity/store.js';

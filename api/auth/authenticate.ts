@@ -1,13 +1,13 @@
 import { validate as isUuid } from 'uuid';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
 import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
 import { hashToken } from '../../shared/secrets/random-token.js';
-import { clientOf } from '../http/client.js';
-import type { ApiDeps, Caller } from '../http/context.js';
+import type { ApiDeps, Caller } from '../http/api-deps.js';
+import { clientOf } from '../http/client-identity.js';
 import type { FailureLimit } from '../http/rate-limit.js';
-import type { ApiContext, ApiStep } from '../http/state.js';
+import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 

@@ -1,10 +1,10 @@
 import { validate as isUuid } from 'uuid';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { type AccessFacts, type OperationName, POLICIES, type Policy, refusal } from '../../shared/identity/policy.js';
 import { findWorkspaceAccess } from '../../shared/identity/store.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
-import type { ApiDeps } from '../http/context.js';
-import type { ApiStep } from '../http/state.js';
+import type { ApiDeps } from '../http/api-deps.js';
+import type { ApiStep } from '../http/request-state.js';
 
 /** Finds the workspace of the path and applies the operation's policy (specification, Authentication). */
 export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {

@@ -1,4 +1,4 @@
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
 /**
  * The cookie of a browser's session or, before signing in, a random number to which the csrfToken of /api/bootstrap
@@ -23,7 +23,7 @@ export function transport(publicUrl: string): ApiMiddleware {
  * Returns the name of a cookie. Under TLS, its prefix keeps hosted services and other hosts of our domain from setting
  * it.
  * Secure keeps it from other ports without our certificate. Without TLS, browsers send cookies to every port of the
- * host; therefore such a session is valid for one client only (http/client.ts).
+ * host; therefore such a session is valid for one client only (http/client-identity.ts).
  */
 function nameOf(ctx: ApiContext, name: CookieName): string {
   return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;

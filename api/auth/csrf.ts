@@ -1,7 +1,7 @@
-import { AppError } from '../../shared/core/errors.js';
-import type { ApiDeps } from '../http/context.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { ApiDeps } from '../http/api-deps.js';
 import { senderOf } from '../http/origin.js';
-import type { ApiContext, ApiStep } from '../http/state.js';
+import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
 /**

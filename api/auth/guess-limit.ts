@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import type { Db } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { isKnownClient } from '../../shared/identity/session-store.js';
-import { clientOf } from '../http/client.js';
+import { clientOf } from '../http/client-identity.js';
 import { consume, createLimiter, type Limiter } from '../http/rate-limit.js';
-import type { ApiContext } from '../http/state.js';
+import type { ApiContext } from '../http/request-state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 

@@ -1,5 +1,5 @@
 import { siteOf } from '../../shared/core/client-address.js';
-import { Turns } from '../http/turns.js';
+import { Turns } from '../http/workspace-turns.js';
 
 /**
  * How many passwords are hashed at a time. Each takes 32 MiB and, for a quarter of a second, one of the four threads
@@ -10,7 +10,7 @@ const WAITING = { each: 8, all: 64 };
 
 /** The caller that needs a password hashed. */
 export interface Hasher {
-  /** The name under which limits know the client (http/client.ts). */
+  /** The name under which limits know the client (http/client-identity.ts). */
   client: string;
   /** The account, if the client has provably signed in to it before; otherwise null. */
   account: string | null;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../../shared/core/config.js';
 import { hashToken, sameSecret } from '../../shared/secrets/random-token.js';
-import type { ApiContext } from '../http/state.js';
+import type { ApiContext } from '../http/request-state.js';
 import type { GuessLimit } from './guess-limit.js';
 
 /** Recognises operators of the platform by the dashboard's user name and password. */

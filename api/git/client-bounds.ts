@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /** How much a git client may send, and how slow it may be. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { isTerminal, type StepName, statusOf, type TerminalState } from '../../shared/deployments/model.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import type { LogLineRow } from '../../shared/logs/model.js';

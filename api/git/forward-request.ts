@@ -4,8 +4,8 @@ import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { pipeline } from 'node:stream';
 import type { Config } from '../../shared/core/config.js';
-import { AppError } from '../../shared/core/errors.js';
-import type { ApiContext } from '../http/state.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { ApiContext } from '../http/request-state.js';
 
 /** Proves that an API process forwarded the request, which is then neither counted nor forwarded again. */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';

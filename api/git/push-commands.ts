@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../shared/core/database/client.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
 import { type QueueDeploymentInput, queueDeployment } from '../../shared/deployments/commands.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';

@@ -1,11 +1,11 @@
 import { ownEnvironmentOnly } from '../../shared/commits/commands.js';
 import { insertCommitEvent, pollSoon } from '../../shared/commits/store.js';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { type HookEvent, SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
 import { noteMissingBranch, previewOfBranch } from '../../shared/previews/store.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { getService } from '../../shared/services/store.js';
-import type { ApiDeps } from '../http/context.js';
+import type { ApiDeps } from '../http/api-deps.js';
 import type { HookTarget } from '../resources/hooks/store.js';
 
 export interface PreviewPush {

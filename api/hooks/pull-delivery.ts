@@ -1,13 +1,13 @@
 import { insertCommitEvent } from '../../shared/commits/store.js';
-import type { Transaction } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import type { PullReport } from '../../shared/previews/pull-model.js';
 import { noteRetry, type PullRow } from '../../shared/previews/pull-store.js';
 import type { PreviewRow } from '../../shared/previews/store.js';
 import { recordPull, showPull } from '../../shared/pulls/commands.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService, lockService } from '../../shared/services/store.js';
-import type { ApiDeps } from '../http/context.js';
+import type { ApiDeps } from '../http/api-deps.js';
 import type { HookTarget } from '../resources/hooks/store.js';
 
 export interface PullDelivery {

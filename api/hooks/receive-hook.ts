@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { insertCommitEvent } from '../../shared/commits/store.js';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import {
   deliveryId,
   type Headers,
@@ -13,13 +13,13 @@ import {
   readEvent,
 } from '../../shared/hooks/model.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { clientOf } from '../http/client.js';
-import type { ApiDeps } from '../http/context.js';
+import type { ApiDeps } from '../http/api-deps.js';
+import { clientOf } from '../http/client-identity.js';
 import { type Endpoint, SESSION_ROOT } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { consume, createLimiter } from '../http/rate-limit.js';
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
-import { Turns } from '../http/turns.js';
+import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
+import { Turns } from '../http/workspace-turns.js';
 import { findHookTarget, type HookTarget, recordDelivery } from '../resources/hooks/store.js';
 import { noteDeletedBranch, pushToPreview } from './preview-push.js';
 import { receivePull } from './pull-delivery.js';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '../../shared/core/log.js';
 import type { Metrics } from './metrics.js';
-import type { ApiMiddleware } from './state.js';
+import type { ApiMiddleware } from './request-state.js';
 
 /** The most characters of a path that are logged. */
 const LOGGED_PATH = 512;

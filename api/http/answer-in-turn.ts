@@ -1,8 +1,8 @@
-import type { ApiDeps } from './context.js';
-import { completion, perform, requestOf } from './perform.js';
+import type { ApiDeps } from './api-deps.js';
+import { completion, perform, requestOf } from './perform-request.js';
+import type { ApiStep } from './request-state.js';
 import type { Route, SignInLimits } from './route.js';
-import type { ApiStep } from './state.js';
-import { Turns } from './turns.js';
+import { Turns } from './workspace-turns.js';
 
 export interface RequestTurns {
   /** Requests that each hold at most one connection to the database. The pool has 20. */

@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 
 /** Returns the row. Throws not_found if there is none. */
 export function found<T>(row: T | undefined): T {

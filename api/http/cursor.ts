@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 
 /** What a cursor is bound to. It is refused for another caller, workspace, path or filter. */
 export interface CursorBinding {

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from 'typebox';
-import type { ErrorCode } from '../../shared/core/errors.js';
+import type { ErrorCode } from '../../shared/core/error-registry.js';
 
 /** The root of the versioned API (specification, Versioning). */
 export const API_ROOT = '/api/v1';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../shared/core/errors.js';
+import type { ErrorCode } from '../../shared/core/error-registry.js';
 import { POLICIES, type Policy } from '../../shared/identity/policy.js';
 import type { Endpoint } from './endpoint.js';
 

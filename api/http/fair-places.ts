@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 
 /**
  * A bounded number of places that groups share fairly. If all are taken, the largest group loses its newest place to a

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import type { Config } from '../../shared/core/config.js';
-import { AppError } from '../../shared/core/errors.js';
-import type { ApiMiddleware } from './state.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { ApiMiddleware } from './request-state.js';
 
 const HOST = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/;
 

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
 import { VERSION } from '../../shared/core/version.js';
 import { type Access, type Endpoint, SESSION_ROOT } from './endpoint.js';
 import { errorCodesOf, policyOf } from './error-codes.js';

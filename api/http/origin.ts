@@ -1,4 +1,4 @@
-import type { ApiContext } from './state.js';
+import type { ApiContext } from './request-state.js';
 
 /**
  * Whether one of our pages sent the request. 'unknown' without any of the headers, as from programs that are not

@@ -1,5 +1,5 @@
 import { COMPLETE, type Page, type PageRequest } from '../../shared/core/database/page.js';
-import type { Caller } from './context.js';
+import type { Caller } from './api-deps.js';
 import type { ReadRequest } from './route.js';
 import type { PageQuery } from './schema.js';
 

@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { receiptTotals } from '../../shared/receipts/store.js';
 
 /** Limits for one workspace. A receipt is retained for 24 hours. */

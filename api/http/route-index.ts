@@ -1,4 +1,4 @@
-import type { ApiContext, ApiMiddleware, ApiStep } from './state.js';
+import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
 interface IndexedRoute {
   method: string;

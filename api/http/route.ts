@@ -1,17 +1,17 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { AuditEntry } from '../../shared/audit/store.js';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
-import type { ErrorCode } from '../../shared/core/errors.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
+import type { ErrorCode } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { AccessFacts, OperationName } from '../../shared/identity/policy.js';
 import type { ReceiptKey } from '../../shared/receipts/store.js';
 import type { KeyAccess } from '../auth/access-store.js';
 import type { GuessLimit } from '../auth/guess-limit.js';
 import type { HashGate } from '../auth/hash-gate.js';
-import type { ApiDeps, Caller, WorkspaceAccess } from './context.js';
+import type { ApiDeps, Caller, WorkspaceAccess } from './api-deps.js';
 import { type Access, API_ROOT, type Endpoint, SESSION_ROOT } from './endpoint.js';
 import type { MailLimit } from './rate-limit.js';
-import type { ApiContext } from './state.js';
+import type { ApiContext } from './request-state.js';
 
 /** The names of a path's parameters. */
 type ParamsOf<Path extends string> = Path extends `${infer _}:${infer Name}/${infer Rest}`

@@ -1,5 +1,5 @@
 import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
-import type { ErrorDetail } from '../../shared/core/errors.js';
+import type { ErrorDetail } from '../../shared/core/error-registry.js';
 
 const MAX_DETAILS = 20;
 /** Errors are compared with each other, and a body can have hundreds of thousands of them. */

@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { type Ajv, loadAjv } from '../../shared/core/ajv.js';
-import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
 import { plainName } from '../../shared/core/plain-text.js';
 import { atMost, stringFormats } from '../../shared/core/string-formats.js';
 import { oneOf } from '../../shared/services/configuration.js';

@@ -1,11 +1,11 @@
 import { validate as isUuid } from 'uuid';
 import type { Ajv } from '../../shared/core/ajv.js';
-import { AppError, type ErrorDetail } from '../../shared/core/errors.js';
+import { AppError, type ErrorDetail } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
 import type { Endpoint } from './endpoint.js';
+import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
 import { problemsOf } from './schema-problems.js';
-import type { ApiStep } from './state.js';
 
 /**
  * Checks path, query and body against the route's schemas. An id that is not a UUID is 404; other faults are 400 with

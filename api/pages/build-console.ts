@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { buildConsole } from './console-build.js';
 
 /** Builds the console unless this version was already built. With `--watch`, continues and builds after each change. */

@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import type { ApiContext, ApiState } from '../http/state.js';
+import type { ApiContext, ApiState } from '../http/request-state.js';
 import { BuiltConsole, type ConsoleFile } from './console-files.js';
 
 /** The page on which a user signs in. A one-time link carries its token in the fragment, which no server logs. */

@@ -1,6 +1,6 @@
 import Router from '@koa/router';
-import type { ApiState } from '../http/state.js';
-import { servePage } from './page.js';
+import type { ApiState } from '../http/request-state.js';
+import { servePage } from './serve-page.js';
 
 /** The path of the link in a verification e-mail. The link's fragment is the token. */
 export const VERIFY_PATH = '/api/verify';

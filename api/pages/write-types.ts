@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import openapiTS from 'openapi-typescript';
-import { apiDocument } from '../resources/document.js';
+import { apiDocument } from '../resources/api-document.js';
 
 /**
  * `npm run types`: writes the types that a client would generate from the API's document. The console and a test use

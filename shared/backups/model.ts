@@ -1,6 +1,6 @@
 import type { LeasedColumns } from '../engine/kind.js';
-import { DATABASE_PLANS } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
+import { DATABASE_PLANS } from '../services/plan-catalog.js';
 
 /** A backup is a checked copy of a database: queued → running → succeeded | failed. */
 export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;

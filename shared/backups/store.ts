@@ -1,8 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import {
+  countOf,
+  type Db,
+  oneRow,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+  valuesOf,
+} from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
+import { failOpen } from '../engine/cancel-requests.js';
 import type { Lease } from '../engine/leases.js';
-import { failOpen } from '../engine/requests.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
 import { BACKUPS } from './kind.js';

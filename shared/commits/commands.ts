@@ -1,5 +1,5 @@
-import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { lockService } from '../services/store.js';

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { BranchNews, KnownCommits } from './model.js';
 

@@ -9,7 +9,7 @@ const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\
 /** `ACTING`, tabs and line ends. Names contain none of them. */
 export const CONTROL = `\\t\\n\\r${ACTING}`;
 
-/** Includes unpaired surrogates: a request cannot contain them (`api/http/json.ts`), other texts can. */
+/** Includes unpaired surrogates: a request cannot contain them (`api/http/parse-json.ts`), other texts can. */
 const CONTROLS = new RegExp(`[${CONTROL}\\ud800-\\udfff]`, 'gu');
 
 /** Returns the schema of a one-line text, such as a name. Rows from earlier versions may violate it. */

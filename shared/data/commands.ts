@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { databasePlanOf } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { isDataKind } from '../services/model.js';
+import { databasePlanOf } from '../services/plan-catalog.js';
 import type { ServiceRow } from '../services/rows.js';
 import { onlineWorkers } from '../workers/store.js';
 import { type DataReference, type OfferedServer, offeredValue, serverNames, storageBytes } from './model.js';

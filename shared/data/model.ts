@@ -1,6 +1,6 @@
-import { databasePlanOf } from '../services/catalog.js';
 import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
+import { databasePlanOf } from '../services/plan-catalog.js';
 
 /** The keys of a database to which applications may refer. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {

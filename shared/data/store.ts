@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';

@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
-import { type Db, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
-import { requestCancel } from '../engine/requests.js';
+import { requestCancel } from '../engine/cancel-requests.js';
 import { DEPLOYMENTS } from './kind.js';
 import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';

@@ -1,4 +1,4 @@
-import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
 import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
 /** Rows are kept for this time, in minutes. Only the request that made a row reads it. */

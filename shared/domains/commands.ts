@@ -1,9 +1,9 @@
 import type { Config } from '../core/config.js';
-import { type Db, lockUntilCommit, type Transaction } from '../core/database/client.js';
-import { AppError, conflict, invalidRequest } from '../core/errors.js';
+import { type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
+import { AppError, conflict, invalidRequest } from '../core/error-registry.js';
 import { isRouted } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
-import { assertRoomFor } from '../workspaces/limits.js';
+import { assertRoomFor } from '../workspaces/workspace-limits.js';
 import { type DomainRow, HostnameError, judgeDomain, type Observation, parseHostname } from './model.js';
 import { deleteDomain, holderOf, insertDomain, isTaken, lockDomain, recordVerdict } from './store.js';
 

@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 import type { WorkKind } from './kind.js';
 

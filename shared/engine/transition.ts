@@ -1,4 +1,4 @@
-import { type Db, lockUntilCommit, rowsOf } from '../core/database/client.js';
+import { type Db, lockUntilCommit, rowsOf } from '../core/database/database-client.js';
 import { rowsOfNamed } from '../core/database/prepared.js';
 import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { invalidRequest } from '../core/errors.js';
+import { invalidRequest } from '../core/error-registry.js';
 import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../previews/pull-model.js';

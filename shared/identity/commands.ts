@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { type ErrorObject, loadAjv } from '../core/ajv.js';
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict, type ErrorDetail, invalidField } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict, type ErrorDetail, invalidField } from '../core/error-registry.js';
 import { lazily } from '../core/lazily.js';
 import { plainName } from '../core/plain-text.js';
 import { stringFormats } from '../core/string-formats.js';
 import { newApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
-import type { PlanId } from '../services/catalog.js';
+import type { PlanId } from '../services/plan-catalog.js';
 import { type WorkspaceConfiguration, WorkspaceConfigurationSchema, type WorkspaceRow } from '../workspaces/model.js';
 import {
   insertWorkspace,

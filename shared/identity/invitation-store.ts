@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { Role } from './policy.js';
 
 const LIFETIME = `interval '7 days'`;

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../core/errors.js';
+import type { ErrorCode } from '../core/error-registry.js';
 
 /** What a caller needs for an operation. In a protected environment the role is `protectedRole`, if it is set. */
 export interface Policy {

@@ -1,4 +1,4 @@
-import { type Db, rowCountOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
 /** Reads a user and locks the row until the commit, to change the second factor. */

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowCountOf } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, rowCountOf } from '../core/database/database-client.js';
 import type { SessionRow, UserRow } from './rows.js';
 
 const REMEMBERED = `interval '90 days'`;

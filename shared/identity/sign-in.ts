@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
 import { hashToken, newToken } from '../secrets/random-token.js';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';

@@ -31,7 +31,7 @@ export interface ImageManifest {
   tools?: string[];
 }
 
-/** How an image starts its process. */
+/** The process that an image starts. */
 export interface ImageProcess {
   /** ENTRYPOINT and CMD; empty if the image has neither. */
   args: string[];

@@ -1,12 +1,12 @@
 import { validate as isUuid, v7 as uuidv7 } from 'uuid';
-import type { Db } from '../core/database/client.js';
-import { AppError, conflict, invalidField } from '../core/errors.js';
+import type { Db } from '../core/database/database-client.js';
+import { AppError, conflict, invalidField } from '../core/error-registry.js';
 import { Sensitive } from '../core/sensitive.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { workspaceOf } from '../workspaces/store.js';
+import { canonicalRegistry, isRegistry } from './image-reference.js';
 import type { RegistryRow } from './model.js';
-import { canonicalRegistry, isRegistry } from './reference.js';
 
 export interface RegistryInput {
   workspaceId: string;

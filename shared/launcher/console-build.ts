@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 import type { Logger } from '../core/log.js';
 import { spawnTethered } from './tethered-child.js';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Config, edgeUrl } from '../core/config.js';
-import type { Db, Transaction } from '../core/database/client.js';
-import { errorMessage } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { errorMessage } from '../core/error-registry.js';
 import { readIfThere } from '../core/exists.js';
 import { createKey, createWorkspace } from '../identity/commands.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../identity/store.js';

@@ -1,7 +1,7 @@
 import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 import { linkLibraries, ownPostgres, postgresPackage } from '../core/postgres-package.js';
 import { runAs, type SystemUser } from './system-user.js';
 

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 import type { Logger } from '../core/log.js';
 import { endLeftovers } from './leftover-processes.js';
 import { addressFiles, DATABASE, serverUrl } from './postgres-address.js';

@@ -1,6 +1,6 @@
 import { abandonBackups } from '../backups/store.js';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { assertUnreferenced } from '../data/commands.js';
 import { cancelOpenDeployments } from '../deployments/store.js';
 import { type OperationInput, queueOperation } from '../operations/commands.js';

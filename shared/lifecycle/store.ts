@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { releaseDomains } from '../domains/store.js';
 import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
 import { lockSlug } from '../services/insert-service.js';

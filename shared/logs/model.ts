@@ -1,5 +1,5 @@
 import type { DueColumns } from '../engine/kind.js';
-import { PLANS } from '../services/catalog.js';
+import { PLANS } from '../services/plan-catalog.js';
 
 export const LOG_SOURCES = ['build', 'runtime', 'system'] as const;
 export type LogSource = (typeof LOG_SOURCES)[number];

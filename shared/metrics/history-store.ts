@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
 import { type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
 /** Returns a service's figures of the last hours, oldest first, and the length of a step in seconds. */

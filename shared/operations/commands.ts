@@ -1,5 +1,5 @@
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';

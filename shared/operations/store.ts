@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 

@@ -1,6 +1,6 @@
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
-import { isImageSource } from '../services/source.js';
+import { isImageSource } from '../services/service-source.js';
 
 /**
  * Returns true for kinds that people open in a browser.

@@ -1,5 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, returnedRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import {
+  countOf,
+  type Db,
+  returnedRow,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+} from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { CLOSED_KEPT_DAYS, type PullFacts, type PullReport, RETRY_SECONDS } from './pull-model.js';
 

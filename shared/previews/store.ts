@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus } from '../services/model.js';

@@ -1,6 +1,6 @@
 import { ownEnvironmentOnly } from '../commits/commands.js';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import type { DeploymentKey } from '../deployments/store.js';

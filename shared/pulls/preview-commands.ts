@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { noveltyOf } from '../commits/model.js';
 import { knownCommits } from '../commits/store.js';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentTrigger } from '../deployments/model.js';
 import type { DeploymentRow } from '../deployments/rows.js';
@@ -15,9 +15,9 @@ import { insertService } from '../services/insert-service.js';
 import { copyAddress } from '../services/repository-address.js';
 import { reservedSlugs } from '../services/reserved-slugs.js';
 import { lockService, lockServiceView, type ServiceView } from '../services/store.js';
-import type { ResolveInput } from '../variables/resolve.js';
-import { assertRoomFor, assertRoomForService } from '../workspaces/limits.js';
+import type { ResolveInput } from '../variables/resolve-variables.js';
 import { workspaceOf } from '../workspaces/store.js';
+import { assertRoomFor, assertRoomForService } from '../workspaces/workspace-limits.js';
 
 export interface CreatePreviewInput {
   /** The service whose branch is shown; it is locked. */

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 
 export interface PushedRepositoryRow {
   service_id: string;

@@ -1,15 +1,19 @@
-import type { Db } from '../core/database/client.js';
-import { errorMessage } from '../core/errors.js';
+import type { Db } from '../core/database/database-client.js';
+import { errorMessage } from '../core/error-registry.js';
 import type { Logger } from '../core/log.js';
-import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
+import {
+  admitDeployments,
+  recordEngineUnreachable,
+  recordWaitingReasons,
+} from '../deployments/deployment-admission.js';
 import { DEPLOYMENTS } from '../deployments/kind.js';
 import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due-records.js';
 import type { WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
-import { admitRuns } from '../runs/admission.js';
 import { RUNS } from '../runs/kind.js';
-import { jobOf, KINDS } from './catalog.js';
-import type { Engine } from './engine.js';
+import { admitRuns } from '../runs/run-admission.js';
+import type { Engine } from './queue-engine.js';
+import { jobOf, KINDS } from './work-catalog.js';
 
 /** How many records one transaction hands over. */
 const BATCH = 200;

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { QUEUES, type QueueName } from './catalog.js';
+import { QUEUES, type QueueName } from './work-catalog.js';
 
 /** Removes finished jobs of these queues beyond the age or number that `QUEUES` keeps. Returns how many. */
 export async function removeOldJobs(queues: readonly Queue[]): Promise<number> {

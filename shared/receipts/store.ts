@@ -1,4 +1,4 @@
-import { type Db, oneRow, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** Identifies one request of one caller (specification, Limits). */

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, valuesOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';

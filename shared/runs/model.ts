@@ -1,5 +1,5 @@
 import type { LeasedColumns } from '../engine/kind.js';
-import type { PlanId } from '../services/catalog.js';
+import type { PlanId } from '../services/plan-catalog.js';
 
 /**
  * A run carries out one command with a release of a service: a cron service's own command, one that a person gave, or a

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { Schedule } from './cron-ticks.js';
 
 /**

@@ -1,6 +1,6 @@
-import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
-import { requestCancel } from '../engine/requests.js';
+import { requestCancel } from '../engine/cancel-requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
 

@@ -1,5 +1,5 @@
-import { type Db, lockUntilCommit } from '../core/database/client.js';
-import { AppError, conflict, errorMessage } from '../core/errors.js';
+import { type Db, lockUntilCommit } from '../core/database/database-client.js';
+import { AppError, conflict, errorMessage } from '../core/error-registry.js';
 import { type Keyring, SealError } from './keyring.js';
 import { openFrom, SEALED_COLUMNS, type SealedColumn, sealIn } from './sealed-columns.js';
 import {

@@ -1,4 +1,4 @@
-import { countOf, type Db, rowsOf, valuesOf } from '../core/database/client.js';
+import { countOf, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import type { SealedColumn } from './sealed-columns.js';
 
 export interface SealedValue {

@@ -1,12 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { MAX_SCHEDULE_LENGTH } from '../core/cron-expression.js';
-import type { ErrorDetail } from '../core/errors.js';
+import type { ErrorDetail } from '../core/error-registry.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
 import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
-import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
 import { nameProblem } from './database-name.js';
 import { FIELD_DESCRIPTIONS } from './field-descriptions.js';
 import { isDataKind, type ServiceKind } from './model.js';
+import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './plan-catalog.js';
 
 /**
  * Returns a string of a closed set, as one JSON Schema `enum`. `name` is its component's name in the API's document.

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { lockUntilCommit, oneRow, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, oneRow, type Transaction } from '../core/database/database-client.js';
 import { slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
 import { assertUserLeft } from './user-numbers.js';

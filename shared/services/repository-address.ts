@@ -1,7 +1,7 @@
-import { AppError, errorMessage, invalidRequest } from '../core/errors.js';
+import { AppError, errorMessage, invalidRequest } from '../core/error-registry.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, type SealedColumn, sealIn } from '../secrets/sealed-columns.js';
-import { addressProblem, isMasked, maskedRepository } from './source.js';
+import { addressProblem, isMasked, maskedRepository } from './service-source.js';
 
 /** A repository's address in the database: the masked text, and the whole address sealed if it has a secret. */
 export interface StoredAddress {

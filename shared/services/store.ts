@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';

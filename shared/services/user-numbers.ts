@@ -1,5 +1,5 @@
-import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 
 /** Within this time, in hours, sweeps remove a service's remaining files on hosts, such as caches. */
 const REST_HOURS = 6;

@@ -1,4 +1,4 @@
-import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 

@@ -1,10 +1,10 @@
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { openDataReferences } from '../data/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
-import type { ResolvedVariables } from './resolve.js';
+import type { ResolvedVariables } from './resolve-variables.js';
 import {
   eraseUnusedSnapshots,
   findSnapshot,

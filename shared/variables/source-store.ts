@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../core/database/database-client.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';

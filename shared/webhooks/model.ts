@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { hostOf, isPrivateAddress } from '../services/source.js';
+import { hostOf, isPrivateAddress } from '../services/service-source.js';
 
 export const WEBHOOK_EVENTS = [
   'deployment.live',

@@ -7,9 +7,9 @@ import {
   rowCountOf,
   rowsOf,
   type Transaction,
-} from '../core/database/client.js';
+} from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { AppError, invalidRequest } from '../core/errors.js';
+import { AppError, invalidRequest } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';

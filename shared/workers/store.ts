@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 
 /** A worker counts as online for 15 s after its last heartbeat. */

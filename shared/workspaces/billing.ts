@@ -1,5 +1,5 @@
-import { estimatedMonthly } from '../services/catalog.js';
 import type { ServiceKind } from '../services/model.js';
+import { estimatedMonthly } from '../services/plan-catalog.js';
 import type { WorkspaceConfiguration } from './model.js';
 
 /** Exactly what the estimate of a service's cost depends on. */

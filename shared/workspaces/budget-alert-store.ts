@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { WorkspaceConfiguration } from './model.js';
 
 /** SQL: the first day of this month (UTC). */

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
-import { REGION_IDS } from '../services/catalog.js';
 import { defaultsOf, describeFields, oneOf, withoutDefaults } from '../services/configuration.js';
+import { REGION_IDS } from '../services/plan-catalog.js';
 
 /** What each setting of a workspace does. */
 const DESCRIPTIONS = {

@@ -7,17 +7,17 @@ import {
   liveCommit,
   recordHead,
 } from '../../shared/commits/store.js';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
-import { isImageSource, isPushSource } from '../../shared/services/source.js';
+import { isImageSource, isPushSource } from '../../shared/services/service-source.js';
 import { getService } from '../../shared/services/store.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { createPathFilter } from '../builders/files/path-filter.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** Thrown if it is too early to decide: the repository cannot be read, or does not show the pushed commit yet. */

@@ -15,13 +15,13 @@ import {
   type WatchedService,
   watchService,
 } from '../../shared/commits/store.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { noteBranch } from '../../shared/previews/store.js';
 import { SealError } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { concurrently } from '../core/concurrently.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 import { TooManyBranches } from '../sources/repository-source.js';
 import type { JobDeps } from '../worker-deps.js';
 

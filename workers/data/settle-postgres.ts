@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
-import { withinTime } from '../core/time-limit.js';
+import { withinTime } from '../core/within-time.js';
 import { withSession } from './server-session.js';
 
 /** The longest session of the platform's own user, in milliseconds. A worker that shuts down waits for it. */

@@ -3,7 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { exists } from '../../shared/core/exists.js';
-import { Interrupted } from '../failures/interrupted.js';
+import { Interrupted } from '../failures/interruption-errors.js';
 
 /** A deployment that one worker runs. */
 export interface RunKey {

@@ -1,11 +1,11 @@
-import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/database-client.js';
 import { makeDue } from '../../shared/engine/due-records.js';
 import { LOG_BATCHES } from '../../shared/logs/kind.js';
 import type { LogLevel, LogLine, LogSource } from '../../shared/logs/model.js';
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';
-import { Masker } from '../masking/mask.js';
+import { Masker } from '../masking/masker.js';
 import { type NewLogBatch, oldestBatch } from './batch-store.js';
-import { ingestLogs } from './ingest.js';
+import { ingestLogs } from './ingest-batches.js';
 import { batchesOf, storeBatches, storeLines } from './store-lines.js';
 
 const FLUSH_MS = 25;

@@ -1,4 +1,4 @@
-import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 

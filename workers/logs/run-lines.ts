@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import type { RunRow } from '../../shared/runs/model.js';
 
 /** Returns the last lines that a run has printed, oldest first. Lines that still wait in batches are not included. */

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from '../../shared/logs/model.js';
 import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';

@@ -5,7 +5,7 @@ import { isRunning, type ProcessIdentity } from '../../shared/core/process-ident
 import { signalProcess } from '../../shared/core/signal-process.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { withFileLock } from '../core/file-lock.js';
-import { MARKER, markedProcesses } from '../sandbox/proc.js';
+import { MARKER, markedProcesses } from '../sandbox/process-table.js';
 import { answered, endGroup, errorText, groupOf, identify } from './detached-child.js';
 import { HOLD, UPLINK } from './network-scripts.js';
 import { SlotFiles } from './slot-files.js';

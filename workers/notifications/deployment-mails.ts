@@ -1,6 +1,6 @@
 import { type Config, serviceUrl } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Mail, Mailer } from '../../shared/core/mail.js';
 import { localTime } from '../../shared/core/mail.js';

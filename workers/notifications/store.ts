@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import type { TerminalState } from '../../shared/deployments/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';

@@ -1,7 +1,7 @@
 import { hasOpenDeployment } from '../../shared/deployments/store.js';
 import { eraseService } from '../../shared/lifecycle/store.js';
 import { findOpenOperation } from '../../shared/operations/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { countOpenRuns } from '../../shared/runs/store.js';
 import { removeBackupsOfDeleted } from '../backups/remove-backups.js';
 import type { JobHelpers } from '../engine/job-helpers.js';

@@ -1,10 +1,10 @@
 import { getBackup } from '../../shared/backups/store.js';
 import { findDataServer } from '../../shared/data/store.js';
 import { operationStatus } from '../../shared/operations/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { performRestore } from '../backups/perform-restore.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 

@@ -1,4 +1,4 @@
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { publishRouteChange } from '../../shared/services/publish-route.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import { edgesApplied } from '../releases/edges-applied.js';

@@ -3,7 +3,7 @@ import type { OperationRow } from '../../shared/operations/model.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { type Outcome, perform } from '../engine/perform.js';
+import { type Outcome, perform } from '../engine/perform-record.js';
 import type { JobDeps } from '../worker-deps.js';
 
 export interface OperationRun {

@@ -1,10 +1,10 @@
 import { moveLifecycle } from '../../shared/lifecycle/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { cancelOpenRuns } from '../../shared/runs/store.js';
 import { isScalable } from '../../shared/services/model.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import type { Outcome } from '../engine/perform.js';
-import { ReleaseError } from '../failures/explained.js';
+import type { Outcome } from '../engine/perform-record.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { edgesApplied } from '../releases/edges-applied.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';

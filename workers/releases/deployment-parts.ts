@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { DEPLOYMENT_COLUMNS, type DeploymentRow } from '../../shared/deployments/rows.js';
 import type { ImageRow } from '../../shared/images/model.js';

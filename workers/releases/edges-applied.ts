@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { waitingEdges } from '../../shared/routing/store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { routeVersionOf } from '../replicas/store.js';

@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, returnedRow, rowsOf } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 
 /** SQL: the replicas `r` of releases that neither serve nor are being deployed. */

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { describeRuntime } from './model.js';
 import type { Attempt, ReplicaRow } from './rows.js';
 import { updateServiceHealth } from './store.js';

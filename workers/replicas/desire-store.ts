@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, lockUntilCommit, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, lockUntilCommit, rowsOf } from '../../shared/core/database/database-client.js';
 import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 

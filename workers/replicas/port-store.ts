@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { Attempt } from './rows.js';
 
 /** A port of the host that a replica uses. */

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { isStartedOnce } from '../../shared/runs/store.js';
 import { ABANDONED, type Attempt, NO_PROCESS, type ReplicaRow } from './rows.js';
 import { recordExit } from './store.js';

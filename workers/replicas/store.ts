@@ -1,4 +1,4 @@
-import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';

@@ -1,4 +1,4 @@
-import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { Attempt, ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 

@@ -1,11 +1,11 @@
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { RUNS } from '../../shared/runs/kind.js';
 import { decideRun, type RunDecision, type RunRow } from '../../shared/runs/model.js';
 import { retrySql } from '../../shared/runs/store.js';
-import { planOf } from '../../shared/services/catalog.js';
-import type { Handler, Outcome } from '../engine/perform.js';
-import { ReleaseError } from '../failures/explained.js';
-import { ingestLogs } from '../logs/ingest.js';
+import { planOf } from '../../shared/services/plan-catalog.js';
+import type { Handler, Outcome } from '../engine/perform-record.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { ingestLogs } from '../logs/ingest-batches.js';
 import { lastLinesOfRun } from '../logs/run-lines.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { findAttempt, stopAttempts } from '../replicas/attempt-store.js';

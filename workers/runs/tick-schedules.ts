@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { latestTick, nextTick, type Schedule } from '../../shared/runs/cron-ticks.js';
 import {
   changedSchedules,

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import {
   abandonReplacement,
   beginReplacement,

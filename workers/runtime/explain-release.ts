@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/core/config.js';
-import { limitsOf } from '../../shared/services/catalog.js';
 import { isDataKind } from '../../shared/services/model.js';
+import { limitsOf } from '../../shared/services/plan-catalog.js';
 import { withAdvice } from '../failures/failure-advice.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import {

@@ -1,7 +1,7 @@
-import { type Db, isRefusal, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, isRefusal, type Transaction } from '../../shared/core/database/database-client.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import { leftOut } from '../logs/log-sink.js';
-import type { Masker } from '../masking/mask.js';
+import type { Masker } from '../masking/masker.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { RuntimeLogs } from './replica-runtime-deps.js';
 

@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { isDataKind } from '../../shared/services/model.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../replicas/store.js';

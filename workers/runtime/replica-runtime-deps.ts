@@ -1,5 +1,5 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';

@@ -1,7 +1,7 @@
 import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { isDataKind } from '../../shared/services/model.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { isCurrentRelease, isReleasing, runningReleases } from '../releases/release-store.js';
 import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
 import type { ReplicaRow } from '../replicas/rows.js';

@@ -1,7 +1,7 @@
 import { SealError } from '../../shared/secrets/keyring.js';
-import { credentialsOf } from '../../shared/services/source.js';
-import { ReleaseError } from '../failures/explained.js';
-import { Masker } from '../masking/mask.js';
+import { credentialsOf } from '../../shared/services/service-source.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { Masker } from '../masking/masker.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import type { ReleaseSpec } from './runtime-driver.js';

@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../../shared/runs/model.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../replicas/attempt-store.js';
 import { attemptProgress } from './attempt-progress.js';
 import { replicaChange } from './replica-change.js';

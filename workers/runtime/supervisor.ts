@@ -1,5 +1,5 @@
 import { CHANNELS } from '../../shared/core/database/listener.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { Leadership } from '../core/leadership.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../shared/core/errors.js';
-import { resourcesOf } from '../../shared/services/catalog.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { resourcesOf } from '../../shared/services/plan-catalog.js';
 import { concurrently } from '../core/concurrently.js';
 import type { ResourceUsage } from '../sandbox/sandbox.js';
 import type { ReplicaHost } from './replica-host.js';

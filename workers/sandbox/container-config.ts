@@ -4,7 +4,7 @@ import type { ImageProcess } from '../../shared/images/model.js';
 import { type Capabilities, type ContainerKind, capabilitiesOf } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
 import { hostMounts, imageMounts, type Mount, maskedPaths } from './container-mounts.js';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import {
   APP_PATH,
   asOrdinaryUser,

@@ -3,10 +3,9 @@ import { chmod, lstat, mkdir, mkdtemp, readlink, realpath, rename, rm, symlink, 
 import { join } from 'node:path';
 import { exists, unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { removeTree } from '../core/folders.js';
+import { removeTree } from '../core/remove-folders.js';
 import { type CgroupRoots, limitsSwap } from './cgroup.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
-import { ENTER, INIT, PYTHON, RECORD } from './programs.js';
 import {
   type ContainerHost,
   HIDE_CANDIDATES,
@@ -18,6 +17,7 @@ import {
 } from './sandbox-plan.js';
 import { hostSeccomp } from './seccomp.js';
 import { isRoot } from './service-users.js';
+import { ENTER, INIT, PYTHON, RECORD } from './shell-programs.js';
 
 /** The folders of the host's system that every container sees, read-only. Nothing else of the host is visible. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];

@@ -1,6 +1,6 @@
 import { readdir, readFile, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { resultOf } from '../../shared/core/run-limited.js';
 import { concurrently } from '../core/concurrently.js';

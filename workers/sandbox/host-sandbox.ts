@@ -1,10 +1,10 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { concurrently } from '../core/concurrently.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
@@ -23,7 +23,7 @@ import {
   scratchRoot,
   userOf,
 } from './prepare-sandbox.js';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import type {
   DetachedOptions,
   DetachedProcess,

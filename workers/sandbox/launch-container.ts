@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { exists } from '../../shared/core/exists.js';
 import { resultOf, runLimited } from '../../shared/core/run-limited.js';
-import { removeTree } from '../core/folders.js';
+import { removeTree } from '../core/remove-folders.js';
 import { containerConfig } from './container-config.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
 import { spawnOwn } from './own-child.js';

@@ -1,5 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import { USUAL_PATH } from './sandbox-plan.js';
 
 /**

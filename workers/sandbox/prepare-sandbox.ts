@@ -6,7 +6,7 @@ import type { HostNetwork } from '../network/host-network.js';
 import type { Attachment, NetworkSpec } from '../network/network-model.js';
 import { type Cgroup, prepareCgroup } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import type { SandboxGround, SandboxSpec } from './sandbox.js';
 import {
   APP_PATH,

@@ -3,7 +3,7 @@ import type { Logger } from '../../shared/core/log.js';
 import { isRunning, processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { type CgroupRoots, cgroupMembers } from './cgroup.js';
-import { type Listener, listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './proc.js';
+import { type Listener, listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './process-table.js';
 import type { DetachedProcess, PortHolder } from './sandbox.js';
 
 const STEP_MS = 20;

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:f
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { DetachedProcess, SandboxLevel } from './sandbox.js';
 import { HOME_PATH, isBelow } from './sandbox-plan.js';
 import { hasUsers, isRoot, ownDirectory } from './service-users.js';

@@ -1,6 +1,6 @@
 import { exists } from '../../shared/core/exists.js';
 import { CommandFailed, resultOf } from '../../shared/core/run-limited.js';
-import { usersOfProcesses } from './proc.js';
+import { usersOfProcesses } from './process-table.js';
 import { isRoot, userRange } from './service-users.js';
 
 /** Folders outside of DATA_DIR in which hosted code may write at level `none`. */

@@ -1,6 +1,6 @@
-import type { Transaction } from '../../shared/core/database/client.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
 import { queueRouting } from '../../shared/operations/commands.js';
-import { affordableReplicas } from '../../shared/workspaces/limits.js';
+import { affordableReplicas } from '../../shared/workspaces/workspace-limits.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { sampleSeconds } from '../metrics/collect-metrics.js';
 import type { JobDeps } from '../worker-deps.js';

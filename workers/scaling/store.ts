@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { NO_MEMORY, type ScalingMemory, type Usage } from './model.js';

@@ -1,11 +1,11 @@
-import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/reference.js';
+import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/image-reference.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
-import { isImageSource, isPushSource, repositoryProblem } from '../../shared/services/source.js';
+import { isImageSource, isPushSource, repositoryProblem } from '../../shared/services/service-source.js';
 import { givenAddress } from '../../shared/ssh/model.js';
-import type { RegistryAccount } from '../docker/registry.js';
-import { IMAGES_MISSING, SourceError } from '../failures/explained.js';
+import type { RegistryAccount } from '../docker/registry-accounts.js';
+import { IMAGES_MISSING, SourceError } from '../failures/explained-errors.js';
 import { PullError } from '../failures/pull-error.js';
-import { type AddressPolicy, hostPolicy, refusePrivateHost } from './remote.js';
+import { type AddressPolicy, hostPolicy, refusePrivateHost } from './checked-remote.js';
 import type { RepositorySource } from './repository-source.js';
 
 /** What a deployment deploys: one commit or one image. */

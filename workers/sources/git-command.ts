@@ -1,6 +1,6 @@
 import type { ChildLimits } from '../../shared/core/limited-child.js';
 import { type ChildResult, resultOf } from '../../shared/core/run-limited.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 
 export interface GitCommand {
   args: readonly string[];

@@ -1,5 +1,5 @@
+import type { Remote } from './checked-remote.js';
 import type { GitResult } from './git-command.js';
-import type { Remote } from './remote.js';
 
 /** Returns true if the server answered with a redirect, which git does not follow. */
 export function isRedirect({ stderr }: GitResult): boolean {

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { exists } from '../../shared/core/exists.js';
 import { FOLDER_ID_FILE, PUSHED_FOLDER, parsePushedAddress, repositoryFolder } from '../../shared/pushes/model.js';
 import { findRepository } from '../../shared/pushes/store.js';
 import { newFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 import { Git, gitNetwork } from './git-command.js';
 import { lastLine } from './git-failure.js';
-import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
+import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
 import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 
 export interface PushedSourceOptions {

@@ -1,9 +1,9 @@
 import { isBranchName } from '../../shared/core/string-formats.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
+import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './checked-remote.js';
 import type { Git, GitResult } from './git-command.js';
 import { explainRemote, isRedirect, lastLine } from './git-failure.js';
-import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
 import { TooManyBranches } from './repository-source.js';
 
 const MAX_REDIRECTS = 3;

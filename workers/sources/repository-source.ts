@@ -1,4 +1,4 @@
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 export interface ResolvedCommit {
   sha: string;
   /** The commit's subject line. */

@@ -1,5 +1,5 @@
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Mail, Mailer } from '../../shared/core/mail.js';
 import { localTime } from '../../shared/core/mail.js';
@@ -16,7 +16,7 @@ import {
   workspacesWantingAlerts,
 } from '../../shared/workspaces/budget-alert-store.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
-import { pricedServices } from '../../shared/workspaces/usage.js';
+import { pricedServices } from '../../shared/workspaces/plan-usage.js';
 
 export interface BudgetAlertDeps {
   db: Db;

@@ -14,7 +14,7 @@ import {
 import { operationStatus } from '../../shared/operations/store.js';
 import { lockService } from '../../shared/services/store.js';
 import { CHECKS } from '../backups/work-folders.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** An archive without a backup is removed only after this time, in milliseconds: its row may be about to name it. */

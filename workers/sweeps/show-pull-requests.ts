@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { lockPullById, noteRetry, pullsToRetry } from '../../shared/previews/pull-store.js';
 import { showPull } from '../../shared/pulls/commands.js';
 import { lockService } from '../../shared/services/store.js';

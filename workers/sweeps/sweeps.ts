@@ -1,5 +1,5 @@
 import cron, { type ScheduledTask } from 'node-cron';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
 export interface SweepDefinition {

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { hostOf, isPrivateAddress } from '../../shared/services/source.js';
+import { hostOf, isPrivateAddress } from '../../shared/services/service-source.js';
 
 /** Thrown for an address to which nothing may be sent. */
 class ForbiddenAddress extends Error {}

@@ -1,5 +1,5 @@
 import { serviceUrl } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
 import { deliveryBody, pauseAfterTry, resultOf, signatureOf } from '../../shared/webhooks/model.js';
@@ -13,7 +13,7 @@ import {
 } from '../../shared/webhooks/store.js';
 import { budgetUsedPercent, monthlyCost, reachedThresholds } from '../../shared/workspaces/billing.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
-import { pricedServices } from '../../shared/workspaces/usage.js';
+import { pricedServices } from '../../shared/workspaces/plan-usage.js';
 import { concurrently } from '../core/concurrently.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type PostOptions, postSigned } from './post-signed.js';

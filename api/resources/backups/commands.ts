@@ -6,8 +6,8 @@ import {
   hideBackup,
   insertBackup,
 } from '../../../shared/backups/store.js';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { hasOpenDeployment } from '../../../shared/deployments/store.js';
 import { assertNotRestoring, queueOperation } from '../../../shared/operations/commands.js';
 import type { OperationRow } from '../../../shared/operations/model.js';

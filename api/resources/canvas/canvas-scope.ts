@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import type { Db } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { findEnvironment } from '../environments/store.js';
 import { findProject } from '../projects/store.js';
 import type { CanvasScope } from './model.js';

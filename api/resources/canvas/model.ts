@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 
 /** Limits of a canvas. A larger scope is refused, not shown in part (specification, Canvas rules 2). */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;

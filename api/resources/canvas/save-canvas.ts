@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { shareLockEnvironment } from '../environments/store.js';
 import { shareLockProject } from '../projects/store.js';
 import type { CanvasLayout, CanvasScope } from './model.js';

@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { IS_PREVIEW, type ServiceView, serviceViews } from '../../../shared/services/store.js';
 import {
   assertWithin,

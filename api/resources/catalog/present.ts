@@ -1,4 +1,5 @@
 import type { Config } from '../../../shared/core/config.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import {
   DATABASE_PLANS,
   PLANS,
@@ -6,8 +7,7 @@ import {
   REGIONS,
   RUNTIMES,
   SERVICE_TYPES,
-} from '../../../shared/services/catalog.js';
-import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+} from '../../../shared/services/plan-catalog.js';
 import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import type { CatalogView } from './schema.js';
 

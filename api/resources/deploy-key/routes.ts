@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { fingerprintOf } from '../../../shared/ssh/model.js';
 import {
   type DeployKeyRow,

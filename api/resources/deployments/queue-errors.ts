@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../../shared/core/errors.js';
+import type { ErrorCode } from '../../../shared/core/error-registry.js';
 
 /** The codes with which queueing a deployment is refused, besides those of every write. */
 export const QUEUE_ERRORS: readonly ErrorCode[] = [

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { type Detection, MAX_UNDER_WAY } from '../../../shared/detections/model.js';
 import { countUnderWay, findDetection, insertDetection } from '../../../shared/detections/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
-import { repositoryProblem } from '../../../shared/services/source.js';
+import { repositoryProblem } from '../../../shared/services/service-source.js';
 
 export interface DetectionInput {
   workspaceId: string;

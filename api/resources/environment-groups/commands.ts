@@ -1,7 +1,7 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { lockServiceView } from '../../../shared/services/store.js';
-import { assertRoomFor } from '../../../shared/workspaces/limits.js';
+import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
 import { shareLockEnvironment } from '../environments/store.js';
 import {
   deleteLink,

@@ -1,7 +1,7 @@
 import { v4 as uuidv4 } from 'uuid';
-import { type Db, oneRow, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, oneRow, type Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { type HookProvider, MAX_HOOKS } from '../../../shared/hooks/model.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { newToken } from '../../../shared/secrets/random-token.js';

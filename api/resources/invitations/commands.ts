@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { Mailer } from '../../../shared/core/mail.js';
 import {
   countSentInvitations,

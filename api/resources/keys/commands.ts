@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { CreatedKey } from '../../../shared/identity/commands.js';
 import type { KeyScope } from '../../../shared/identity/policy.js';
 import { countApiKeys, findMembership, insertApiKey } from '../../../shared/identity/store.js';

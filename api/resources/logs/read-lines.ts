@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
+import { expiryDaysOf } from '../../../shared/logs/log-retention.js';
 import type { LogLineRow, LogSource } from '../../../shared/logs/model.js';
-import { expiryDaysOf } from '../../../shared/logs/retention.js';
 
 export interface LogQuery {
   serviceId: string;

@@ -1,8 +1,8 @@
-import { invalidRequest } from '../../../shared/core/errors.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import { getService, type ServiceView } from '../../../shared/services/store.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
-import type { WorkspaceAccess } from '../../http/context.js';
+import type { WorkspaceAccess } from '../../http/api-deps.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { readService } from '../services/find-service.js';
 import { isHosted } from '../services/present.js';

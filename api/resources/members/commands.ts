@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { endInvitationsBy } from '../../../shared/identity/invitation-store.js';
 import type { Role } from '../../../shared/identity/policy.js';
 import {

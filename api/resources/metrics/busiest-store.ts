@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
 import { FINEST, type MetricRow } from '../../../shared/metrics/model.js';
 
 /** Measurements of the last full minute, for one service or several together. */

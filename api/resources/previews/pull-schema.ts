@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PULL_STATUSES } from '../../../shared/previews/pull-model.js';
-import { CommitSha } from '../../../shared/services/source.js';
+import { CommitSha } from '../../../shared/services/service-source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { PreviewSchema } from './schema.js';
 

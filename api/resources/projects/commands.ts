@@ -1,9 +1,9 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
-import { assertRoomFor } from '../../../shared/workspaces/limits.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
+import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
 import { insertEnvironment, lockEnvironments } from '../environments/store.js';
-import { prepareRemoval } from './contents.js';
 import { FIRST_ENVIRONMENT } from './model.js';
+import { prepareRemoval } from './place-contents.js';
 import {
   deleteProjectRow,
   insertProject,

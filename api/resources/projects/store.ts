@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import type { EnvironmentRow, ProjectColor, ProjectRow } from './model.js';
 

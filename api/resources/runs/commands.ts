@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { MAX_COMMAND_LENGTH, type RunRow } from '../../../shared/runs/model.js';
 import { lockSchedule } from '../../../shared/runs/schedule-store.js';
 import { cancelOpenRuns, countOpenRuns, findRun } from '../../../shared/runs/store.js';
@@ -8,7 +8,7 @@ import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
-import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
+import { assertWithinBudget } from '../../../shared/workspaces/workspace-limits.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 import type { RunInput } from './schema.js';
 

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
 import { shareLockEnvironment } from '../environments/store.js';
 
 /** A service's project and environment: both or neither (specification, Create rules 1). */

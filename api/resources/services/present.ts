@@ -1,8 +1,8 @@
 import { type Config, edgeUrl, serviceUrl } from '../../../shared/core/config.js';
-import { estimatedMonthly } from '../../../shared/services/catalog.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { isRouted } from '../../../shared/services/model.js';
-import { maskedRepository } from '../../../shared/services/source.js';
+import { estimatedMonthly } from '../../../shared/services/plan-catalog.js';
+import { maskedRepository } from '../../../shared/services/service-source.js';
 import type { ServiceView } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
 import type { ServicePresentation } from './schema.js';

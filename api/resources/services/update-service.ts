@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../../shared/audit/store.js';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { assertFitsData } from '../../../shared/data/commands.js';
 import { queueRouting } from '../../../shared/operations/commands.js';
 import { movePreviews } from '../../../shared/previews/store.js';
@@ -14,7 +14,7 @@ import {
 import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
 import { sealAddress } from '../../../shared/services/repository-address.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
-import { maskedRepository } from '../../../shared/services/source.js';
+import { maskedRepository } from '../../../shared/services/service-source.js';
 import {
   groupEnvironments,
   replaceServiceRow,
@@ -22,7 +22,7 @@ import {
   writeServiceRow,
 } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
-import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
+import { assertWithinBudget } from '../../../shared/workspaces/workspace-limits.js';
 import { assertFitsVolumes, concernsVolumes } from '../volumes/commands.js';
 import { assertPlacement, type Placement } from './placement.js';
 

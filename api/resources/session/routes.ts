@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
 import {
   beginSession,
@@ -10,7 +10,7 @@ import {
 import { hashPassword, verifyPassword } from '../../../shared/secrets/password.js';
 import { hashToken } from '../../../shared/secrets/random-token.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
-import { clientOf } from '../../http/client.js';
+import { clientOf } from '../../http/client-identity.js';
 import { defineRoute, type SessionRequest } from '../../http/route.js';
 import { acceptInvitation, assertInvited } from '../invitations/commands.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';

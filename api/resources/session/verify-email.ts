@@ -1,5 +1,5 @@
-import type { Db } from '../../../shared/core/database/client.js';
-import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
 import type { Mailer } from '../../../shared/core/mail.js';
 import { setVerification, useVerificationToken } from '../../../shared/identity/store.js';
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
-import { AppError, type ErrorCode } from '../../../shared/core/errors.js';
+import { AppError, type ErrorCode } from '../../../shared/core/error-registry.js';
 import { MAX_VARIABLES, VARIABLES_BYTES, type VariableContent } from '../../../shared/variables/model.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';

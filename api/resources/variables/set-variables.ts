@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import {
   MAX_VARIABLES,

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { errorMessage } from '../errors.js';
+import { errorMessage } from '../error-registry.js';
 import type { Logger } from '../log.js';
 
 /** PostgreSQL NOTIFY channels. A notification only wakes its receiver, which reads the tables. */

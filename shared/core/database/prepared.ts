@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import type { Db, Transaction } from './client.js';
+import type { Db, Transaction } from './database-client.js';
 import { runPrepared } from './prepared-query.js';
 import { SharedConnections } from './shared-connections.js';
 

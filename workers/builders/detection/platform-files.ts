@@ -1,6 +1,6 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { filled, isRecord } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { parseToml, parseYaml } from '../files/yaml-and-toml.js';

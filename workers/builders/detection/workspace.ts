@@ -1,6 +1,6 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isRecord } from '../files/json-values.js';
 import { type PackageManifest, readManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';

@@ -1,6 +1,6 @@
 import type { BuiltImage } from '../../../shared/images/model.js';
-import { isImageSource } from '../../../shared/services/source.js';
-import { discardTree } from '../../core/folders.js';
+import { isImageSource } from '../../../shared/services/service-source.js';
+import { discardTree } from '../../core/remove-folders.js';
 import { openBuildFolder, removeDeadBuilds } from '../build-folder.js';
 import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { ContainerBuild, type ContainerBuilderOptions } from './container-build.js';

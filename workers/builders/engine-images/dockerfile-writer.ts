@@ -1,5 +1,5 @@
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { PREDEFINED_ARGUMENT } from '../dockerfile/read-dockerfile.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';

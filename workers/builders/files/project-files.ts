@@ -2,7 +2,7 @@ import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join, posix, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
 import { VERSION_FILES } from '../toolchains/version-files.js';

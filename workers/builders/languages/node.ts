@@ -6,7 +6,7 @@ import { bothWishes, frameworkNode, impliedNode, scriptNode, wishedNode } from '
 import { nodeWish } from '../toolchains/node-version.js';
 import { scriptCommand } from '../toolchains/npm-script.js';
 import { installManifests, managerTools, packageManagerOf } from '../toolchains/package-manager.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import type { Language, LanguagePlan } from './language.js';
 
 /**

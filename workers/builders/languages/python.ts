@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';

@@ -1,5 +1,5 @@
 import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
-import { BuildError, IMAGES_MISSING } from '../../failures/explained.js';
+import { BuildError, IMAGES_MISSING } from '../../failures/explained-errors.js';
 import type { DetectedProject } from '../detection/detected-project.js';
 import { ENTRY_FILES } from '../detection/entry-files.js';
 import type { ProjectFiles } from '../files/project-files.js';

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../files/project-files.js';
 import type { PublishPlan } from '../plan/plan-model.js';

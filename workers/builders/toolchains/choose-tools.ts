@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { noSuchVersion, type PackagedName, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
 import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
 

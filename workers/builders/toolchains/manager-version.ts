@@ -1,4 +1,4 @@
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isRecord, isText } from '../files/json-values.js';
 import { semver } from '../files/lazy-semver.js';
 import type { PackageManifest } from '../files/package-manifest.js';

@@ -1,7 +1,7 @@
 import { installedPackages, type PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
-import { program, type Tool } from './tool.js';
+import { program, type Tool } from './required-tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
 /** How a Node.js project's dependencies are installed, and how its scripts run. */

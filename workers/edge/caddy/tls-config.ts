@@ -1,7 +1,7 @@
 import type { Config } from '../../../shared/core/config.js';
 import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
-import { HOST_PATH } from './gate.js';
+import { HOST_PATH } from './readiness-gate.js';
 
 /** How visitors reach services over HTTPS. Null stands for Caddy's default. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;

@@ -2,7 +2,7 @@ import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
 import { freePort } from '../../core/free-port.js';
 import type { DataServices } from '../../data/data-services.js';
 import type { TakenPorts } from '../../data/server-ports.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { restingPorts } from '../../replicas/port-store.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { claimReplica } from '../../replicas/start-store.js';

@@ -1,5 +1,5 @@
 import { readFile, realpath } from 'node:fs/promises';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { exists } from '../../../shared/core/exists.js';
 import { tokenOf } from '../../network/network-settings.js';
 import { foreignTables } from '../../network/other-installations.js';

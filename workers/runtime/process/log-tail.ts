@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { resultOf } from '../../../shared/core/run-limited.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
-import type { Masker } from '../../masking/mask.js';
+import type { Masker } from '../../masking/masker.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { advanceLog } from '../../replicas/store.js';
 import { cutAt, type LineCutter, LineSplitter, MAX_LINE_LENGTH } from '../../sandbox/line-splitter.js';

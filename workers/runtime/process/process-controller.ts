@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { exists } from '../../../shared/core/exists.js';
-import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { abandonStart, recordProcess, releaseReplica } from '../../replicas/start-store.js';

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage } from '../../../shared/core/errors.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { releaseReplica } from '../../replicas/start-store.js';

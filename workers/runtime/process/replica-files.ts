@@ -1,6 +1,6 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DiscardDeps, discardTree } from '../../core/folders.js';
+import { type DiscardDeps, discardTree } from '../../core/remove-folders.js';
 import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 

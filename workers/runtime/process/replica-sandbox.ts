@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { planOf } from '../../../shared/services/catalog.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import type { DataServices } from '../../data/data-services.js';
-import { IMAGES_MISSING, ReleaseError } from '../../failures/explained.js';
+import { IMAGES_MISSING, ReleaseError } from '../../failures/explained-errors.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { DetachedProcess, Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';

@@ -1,4 +1,4 @@
-import { type Engine, engineStatus, isConflict, unlessGone } from '../../docker/engine.js';
+import { type Engine, engineStatus, isConflict, unlessGone } from '../../docker/docker-engine.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { LABELS } from './service-spec.js';
 

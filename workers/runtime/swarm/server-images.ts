@@ -5,10 +5,10 @@ import { DATABASE_VERSIONS } from '../../../shared/services/configuration.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { EngineImageStore } from '../../builders/engine-images/engine-image-store.js';
 import { type DataBuilder, serverManifest } from '../../data/data-builder.js';
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import { pullImage, resolveDigest } from '../../docker/pull-image.js';
-import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { PullError } from '../../failures/pull-error.js';
 
 interface Deps {

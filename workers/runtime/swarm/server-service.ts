@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { redisConfiguration } from '../../../shared/data/model.js';
 import type { DataServerRow } from '../../../shared/data/store.js';
-import { limitsOf } from '../../../shared/services/catalog.js';
 import type { DataKind } from '../../../shared/services/model.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { AGENT_PORT, agentScript } from './agent-script.js';
 import { emptyScript, postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from './server-scripts.js';

@@ -1,7 +1,7 @@
 import type { CreateServiceOptions } from 'dockerode';
 import { portOf } from '../../../shared/data/model.js';
-import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 
 /** Labels of everything that the platform creates. Whatever lacks this installation's label is never touched. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateServiceOptions } from 'dockerode';
-import { limitsOf } from '../../../shared/services/catalog.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import { LastLines } from '../../core/last-lines.js';
-import { unlessGone } from '../../docker/engine.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { unlessGone } from '../../docker/docker-engine.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { commandMessage, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';

@@ -1,7 +1,7 @@
-import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { engineMessage, engineStatus } from '../../docker/engine.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
+import { engineMessage, engineStatus } from '../../docker/docker-engine.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { claimReplica } from '../../replicas/start-store.js';

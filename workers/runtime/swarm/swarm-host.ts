@@ -1,7 +1,7 @@
 import type { Service } from 'dockerode';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { settleHost } from '../../../shared/data/store.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import type { ResourceUsage } from '../../sandbox/sandbox.js';

@@ -1,9 +1,9 @@
 import { v5 as uuidv5 } from 'uuid';
-import { installationId } from '../../../shared/core/database/client.js';
+import { installationId } from '../../../shared/core/database/database-client.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
-import { assertEngine, assertManager, connectEngine, type Engine } from '../../docker/engine.js';
-import { registryOf } from '../../docker/registry.js';
+import { assertEngine, assertManager, connectEngine, type Engine } from '../../docker/docker-engine.js';
+import { registryOf } from '../../docker/registry-accounts.js';
 import { ReplicaRuntime } from '../replica-runtime.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { RuntimeDriver } from '../runtime-driver.js';

@@ -1,7 +1,7 @@
 import type { CreateServiceOptions, Service } from 'dockerode';
 import type { DataHost } from '../../data/data-host.js';
-import { type Engine, engineMessage, isConflict, unlessGone } from '../../docker/engine.js';
-import type { Registry } from '../../docker/registry.js';
+import { type Engine, engineMessage, isConflict, unlessGone } from '../../docker/docker-engine.js';
+import type { Registry } from '../../docker/registry-accounts.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { ensureNetwork } from './release-network.js';

@@ -1,4 +1,4 @@
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import type { ResourceUsage } from '../../sandbox/sandbox.js';
 import type { MeasurableReplica } from '../usage-store.js';
 

@@ -1,5 +1,5 @@
 import type { Service } from 'dockerode';
-import type { Engine } from '../../docker/engine.js';
+import type { Engine } from '../../docker/docker-engine.js';
 import { LABELS } from './service-spec.js';
 
 /** The fields of a Swarm task that are used. */

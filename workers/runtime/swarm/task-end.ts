@@ -1,5 +1,5 @@
 import type { ContainerInspectInfo } from 'dockerode';
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import { exitDetail } from '../failure-text.js';
 import { REFUSED, REFUSED_CODE } from './server-scripts.js';
 import type { SwarmTask } from './swarm-view.js';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { errorMessage } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { LogLevel } from '../../../shared/logs/model.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
-import type { Masker } from '../../masking/mask.js';
+import type { Masker } from '../../masking/masker.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { advanceTaskLog } from '../../replicas/swarm-task-store.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';

@@ -1,4 +1,4 @@
-import type { Engine } from '../../docker/engine.js';
+import type { Engine } from '../../docker/docker-engine.js';
 
 /** The library's types lack the logs of tasks. */
 declare module 'dockerode' {

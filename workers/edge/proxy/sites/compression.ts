@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { Containment } from '../containment.js';
-import { eachPair, valuesOf } from '../headers.js';
+import { eachPair, valuesOf } from '../proxy-headers.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 
 /** Smaller answers gain nothing from compression. */

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
-import type { Client } from '../headers.js';
+import type { Client } from '../proxy-headers.js';
 
 /**
  * With more connections than this, they are examined again only after this time, so that a flood of new ones stays

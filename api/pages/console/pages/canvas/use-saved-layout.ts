@@ -1,9 +1,9 @@
 import { type OnNodesChange, useNodesState, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError, get, patch } from '../../api/client.js';
-import { keyOf, queryClient } from '../../api/hooks.js';
-import { useSilence } from '../../api/reach.js';
+import { ApiError, get, patch } from '../../api/api-client.js';
+import { useSilence } from '../../api/api-silence.js';
 import type { Canvas } from '../../api/types.js';
+import { keyOf, queryClient } from '../../api/use-api.js';
 import { type CanvasNode, nodesOf, positionsOf } from './layout.js';
 
 const PATH = '/workspaces/{workspaceId}/canvas';

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type ApiError, get } from '../../api/client.js';
-import { pollDelay } from '../../api/reach.js';
+import { type ApiError, get } from '../../api/api-client.js';
+import { pollDelay } from '../../api/api-silence.js';
 import type { LogLine } from '../../api/types.js';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/logs';

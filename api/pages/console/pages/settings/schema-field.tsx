@@ -1,4 +1,4 @@
-import type { FieldSchema } from '../../api/document.js';
+import type { FieldSchema } from '../../api/field-schemas.js';
 import { AreaField, CheckField, SelectField, TextField } from '../../ui/field.js';
 import type { FieldText } from './schema-form.js';
 import f from './settings.module.css';

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Service, Workspace } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { KIND_TEXT } from '../../ui/source-text.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
