@@ -238,7 +238,7 @@ function overdueAt(service: Service, scaledSince: number): number {
   return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
-/** Returns why the task of a data service's server does not run yet. */
+/** Returns why the task of a database's server does not run yet. */
 function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
   const node = pinnedNode(service, view.nodes);
   if (node === undefined) return 'the node that has its volume is not in the swarm any more';

@@ -19,7 +19,7 @@ export interface SwarmServers extends DataHost {
 
 /** What the Swarm runtime works with. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
-  /** The data services of the swarm. */
+  /** The databases of the swarm. */
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;

@@ -97,14 +97,14 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'runtime',
         label: 'Runtime',
-        hint: 'The language of the application; auto detects it',
+        hint: 'The language of the application',
         effect: NEXT,
         kinds: BUILT,
       },
       {
         name: 'buildMethod',
         label: 'Build method',
-        hint: 'railpack detects how to build; the others build a Dockerfile, publish files, or run an image',
+        hint: 'How the source becomes what is run or published',
         effect: NEXT,
         kinds: BUILT,
       },
@@ -166,7 +166,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'scaling',
         label: 'Scaling',
-        hint: 'manual keeps the number of replicas; auto follows CPU and memory usage',
+        hint: 'Manual keeps the number of replicas; automatic follows CPU and memory usage',
         kinds: SCALED,
       },
       {
@@ -283,7 +283,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'cacheProfile',
         label: 'Caching',
-        hint: 'What browsers may cache of a static site: nothing, files with a hash in their name, or all',
+        hint: 'Which files of a static site browsers may cache',
         effect: NEXT,
         kinds: PUBLIC,
       },
@@ -348,7 +348,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'notifications',
         label: 'Deployment e-mails',
-        hint: 'Which deployments send an e-mail; workspace uses the setting of the workspace',
+        hint: 'Which deployments send an e-mail',
       },
     ],
   },
