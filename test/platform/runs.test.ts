@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RunRow } from '../../shared/runs/model.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import type { AppRepository } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { Gate, reachOf } from '../support/gate.js';
