@@ -74,7 +74,7 @@ async function ownHome(): Promise<string[]> {
   return [home];
 }
 
-/** Returns the platform's own checkout. It is hidden because it may contain a `.env` file. */
+/** Returns the folder of the platform's own checkout, which is hidden because it may contain a `.env` file. */
 async function platformFolder(): Promise<string> {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (folder !== dirname(folder)) {

@@ -21,7 +21,7 @@ function isOpen({ status }: Backup): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** Was the last backup good? And back to one of them. */
+/** The backups of a database with their verification status, and buttons to restore them. */
 export function BackupsPage() {
   const path = useServicePath();
   const service = useService();

@@ -14,7 +14,7 @@ const HOURS = [
   { value: '24', text: 'Last 24 hours' },
 ];
 
-/** How the service does: processor, memory, requests, latency, bytes, replicas. */
+/** Charts of a service's processor, memory, requests, latency, bytes and replicas. */
 export function MetricsPage() {
   const path = useServicePath();
   const [hours, setHours] = useState('1');
