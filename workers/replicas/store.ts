@@ -34,7 +34,7 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
   }));
 }
 
-/** Why a replica gets no requests, and when it is replaced if it goes on failing. */
+/** Why a replica gets no requests, and when it is replaced if it continues to fail. */
 export interface CheckFailure {
   answer: string;
   replaceAt: Date;

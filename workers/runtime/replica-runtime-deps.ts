@@ -16,7 +16,7 @@ export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSecond
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }
 
-/** What both runtimes work with. The `replicas` table holds the desired and the observed state of replicas. */
+/** The dependencies of both runtimes. The `replicas` table holds the desired and the observed state of replicas. */
 export interface ReplicaRuntimeDeps {
   db: Db;
   listener: Listener;

@@ -35,7 +35,7 @@ export interface Launched {
   child: ChildProcess;
   pid: number;
   startedAt: string;
-  /** Its exit code as a shell counts it. */
+  /** The child's exit code, as a shell counts it. */
   exited: Promise<number>;
 }
 

@@ -1,6 +1,6 @@
-/** Later commands of a line are ignored. */
+/** Only this many commands of a line are read. */
 const MAX_COMMANDS = 50;
-/** Later characters of a line are ignored. */
+/** Only this many characters of a line are read. */
 export const MAX_LINE_LENGTH = 4096;
 
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);

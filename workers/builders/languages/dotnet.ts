@@ -93,7 +93,7 @@ function globalVersion(files: ProjectFiles): NamedVersion | null {
     .toLowerCase();
   const until: Readonly<Record<string, string>> = {
     disable: `${version}`,
-    // The hundreds of the last number are bands of features.
+    // In a version such as 8.0.302, the hundreds of the last number are the feature band.
     patch: `>=${version} <${major}.${minor}.${(Math.floor(Number(patch) / 100) + 1) * 100}`,
     feature: `>=${version} <${major}.${Number(minor) + 1}`,
     minor: `>=${version} <${Number(major) + 1}`,

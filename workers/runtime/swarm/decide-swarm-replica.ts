@@ -46,7 +46,7 @@ export type SwarmAction =
   | { type: 'replaceService'; serviceId: string; taskId: string }
   /** Copies the rest of the output to the log, then records the end. */
   | { type: 'recordEnd'; detail: string }
-  /** Records the end of a task that ended by itself. The engine knows how. */
+  /** Records the end of a task that ended by itself, after asking the engine how it ended. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
   /** Records that the task is lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }

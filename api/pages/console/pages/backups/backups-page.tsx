@@ -58,7 +58,7 @@ export function BackupsPage() {
       {start.error ? <ErrorNotice title="The backup was not queued" error={start.error} /> : null}
       <section className={u.card}>
         <div className={u.cardHead}>
-          <h2>{backupEnabled ? `Daily, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
+          <h2>{backupEnabled ? `Daily backups, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
           <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
             Back up now
           </Button>

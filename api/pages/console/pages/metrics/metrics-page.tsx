@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
 import type { Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
+import { LinkButton } from '../../ui/button.js';
 import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { useServicePath } from '../services/service-shell.js';
@@ -36,7 +37,14 @@ export function MetricsPage() {
       <Loaded query={query} skeleton={<Skeleton rows={3} height={220} />}>
         {({ metrics }) =>
           metrics.series.every(({ points }) => points.length === 0) ? (
-            <Empty title="No metrics yet">
+            <Empty
+              title="No metrics yet"
+              action={
+                <LinkButton to="/w/$workspaceId/s/$serviceId" params={path}>
+                  Open deployments
+                </LinkButton>
+              }
+            >
               CPU, memory and requests appear about a minute after the service starts.
             </Empty>
           ) : (

@@ -25,7 +25,7 @@ export function useServicePath(): { workspaceId: string; serviceId: string } {
   return useParams({ from: '/w/$workspaceId/s/$serviceId' });
 }
 
-/** Returns why a service's belongings cannot be changed; null if they can. */
+/** Returns why a service's variables, domains and the like cannot be changed; null if they can. */
 export function changeRefusal({ status }: Service): string | null {
   return status === 'deleting' ? 'The service is being deleted' : null;
 }
