@@ -154,7 +154,7 @@ function applies(
 }
 
 /**
- * Allows one user namespace, which the command's own user needs. The kernel allows a container no second one
+ * Returns a rule about creating user namespaces. The command's own user needs one, and the kernel allows no second one
  * (`container-config.ts`).
  */
 function oneUserNamespace(action: string, op: string): SeccompRule {

@@ -28,7 +28,7 @@ export interface DetectedProject {
 
 /**
  * Returns a project that has only files.
- * No workspace, no settings for other platforms, no pages below.
+ * It has no workspace, no settings for other platforms, and no pages below.
  */
 export function plainProject(files: ProjectFiles): DetectedProject {
   const text = files.text('package.json');

@@ -64,7 +64,7 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
 
 /**
  * Returns true if the Dockerfile decides what the project is.
- * The settings say so, or no other file tells.
+ * That is so if the settings say so, or if no other file tells.
  */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
