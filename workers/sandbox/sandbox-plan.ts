@@ -186,7 +186,10 @@ export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): 
   return ['setpriv', ...user, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
 }
 
-/** Returns arguments before a command that map a user namespace's root to this number and drop its privileges. */
+/**
+ * Returns arguments before a command that map the root of a user namespace to this number.
+ * They also drop its privileges.
+ */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];
   const drop = ['--no-new-privs', '--ambient-caps=-all', '--bounding-set=-all', '--inh-caps=-all'];

@@ -92,7 +92,10 @@ export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
-/** Returns the wishes of the quiet time and the last one before it, which shows that the quiet time is complete. */
+/**
+ * Returns the wishes of the quiet time, and the last one before it.
+ * That one shows that the quiet time is complete.
+ */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
   // After a time without samples, earlier wishes no longer count.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];

@@ -37,7 +37,7 @@ export function withoutPrefixes(words: readonly string[]): readonly string[] {
   return words.slice(at);
 }
 
-/** Returns the program's name without folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
+/** Returns a program's name without folder and version. `node_modules/.bin/vite` and `vite@5` become `vite`. */
 export function nameOf(word: string): string {
   const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
   const version = name.indexOf('@', 1);

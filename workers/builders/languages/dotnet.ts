@@ -70,7 +70,7 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the SDK that global.json names, otherwise one that builds for the project's target framework. */
+/** Returns the SDK that global.json names, otherwise one for the project's target framework. */
 function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   const named = languageWish(files, 'dotnet', [globalVersion(files)]);
   if (named.wish !== null) return named;

@@ -92,7 +92,7 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
   };
 }
 
-/** `isExact` is true if Gemfile and lock file alone decide what is installed. */
+/** Returns the installation. `isExact` is true if Gemfile and lock file alone decide what is installed. */
 function installation(files: ProjectFiles): { install: string[]; isExact: boolean } {
   const gemfile = uncommented(files.text('Gemfile') ?? '');
   const lock = files.text('Gemfile.lock');

@@ -131,7 +131,7 @@ function processPlan(
   };
 }
 
-/** If nothing builds a site, nothing is installed: its files are published as they are. */
+/** Returns the plan of a site. If nothing builds it, nothing is installed: its files are published as they are. */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
   if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
   const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;

@@ -39,8 +39,8 @@ export function versionIn(files: Texts, file: string, pattern: RegExp, source = 
 }
 
 /**
- * Returns the version that `.tool-versions`, otherwise `mise.toml`, names for a tool; null if neither does. The tool
- * may have any of `names`.
+ * Returns a tool's version from `.tool-versions`, otherwise from `mise.toml`; null if neither has it.
+ * The tool may have any of `names`.
  */
 export function generalVersion(files: Texts, names: readonly string[]): NamedVersion | null {
   const name = `(?:${names.join('|')})`;
