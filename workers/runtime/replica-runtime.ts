@@ -208,7 +208,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 }
 
-/** Returns false for a site, which has no process, and for a cron service, which has one only during a run. */
+/** Returns true if a release has processes all the time. A site has none, and a cron service only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

@@ -12,7 +12,7 @@ import { type Launched, launched } from './sandbox-child.js';
 import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
 
-/** What a container is made of. */
+/** The parts from which a container is made. */
 export interface Container {
   id: string;
   host: ContainedHost;
