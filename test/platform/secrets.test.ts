@@ -82,9 +82,10 @@ describe('Secrets', function () {
       preDeployCommand: 'node talk.js',
     });
     await deploy(client, talking.id);
-    await eventually('the application has said all', async () =>
-      (await readLogs(client, talking.id, '&source=runtime')).some((line) => line.message.endsWith('whole')),
-    );
+    await eventually('the command and the application have said all', async () => {
+      const said = await readLogs(client, talking.id, '&source=runtime');
+      return said.filter(({ message }) => message.endsWith('whole')).length > 1;
+    });
     expect(await act(client, talking.id, 'restart')).to.equal('succeeded');
     const lines = (await readLogs(client, talking.id)).map((line) => line.message);
     expect(lines.filter((line) => line === 'plain ***')).to.have.length.at.least(3);
