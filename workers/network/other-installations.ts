@@ -11,7 +11,7 @@ interface ForeignTable {
   comment: string;
 }
 
-/** Returns the tables of other installations of this host whose names have this prefix, if they have a comment. */
+/** Returns the tables of other installations on this host that have this prefix and a comment. */
 export async function foreignTables(prefix: string, token: string): Promise<ForeignTable[]> {
   // One listing for all: an installation that ends meanwhile would take away a table between two.
   const listed = (await nft('list ruleset inet\n')).matchAll(
