@@ -13,6 +13,7 @@ import {
   type Plan,
   TOOLS_PATH,
 } from './sandbox-plan.js';
+import { volumeMounts, withVolumePoints } from './volume-mounts.js';
 
 /** Where programs read how much memory they may use. */
 const CGROUPS = '/sys/fs/cgroup';
@@ -93,7 +94,7 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
         };
   return [
     ...kernelMounts(host, plan),
-    ...system.map((folder) => bind(folder, folder)),
+    ...system.map((folder) => withVolumePoints(bind(folder, folder), plan)),
     ...host.hidden.filter(isVisible).map(hide),
     ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0755'))),
     bind(join(scratch, 'tmp'), '/tmp', WRITABLE),
@@ -108,6 +109,7 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
     ...hiddenOwn(host).map((path, index) => bind(path, `${INSIDE}/${ownName(index)}`)),
     ...tools.map((path) => bind(path, `${TOOLS_PATH}/${basename(path)}`)),
     ...writable.map((path) => bind(path, path, WRITABLE)),
+    ...volumeMounts(plan),
   ];
 }
 
@@ -119,7 +121,8 @@ export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean
 /** The mounts over the root of an image. */
 export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
-  return [...kernelMounts(host, plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
+  const init = bind(join(oci.rootfs, INIT_PATH), INIT_PATH);
+  return [...kernelMounts(host, plan), ...nameMounts(oci, plan), init, ...volumeMounts(plan)];
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {

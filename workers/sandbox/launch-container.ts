@@ -11,6 +11,7 @@ import { spawnOwn } from './own-child.js';
 import { type Launched, launched } from './sandbox-child.js';
 import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
+import { makeVolumePoints, ownRoot, volumeArguments } from './volume-mounts.js';
 
 /** What a container is made of. */
 export interface Container {
@@ -42,21 +43,32 @@ function joinOf({ plan: { network } }: Container): readonly string[] {
 }
 
 /** Arguments before the runtime that give it mounts which no other process sees. */
-function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, network } }: Container): string[] {
+function mountsOf({ host, plan }: Container): string[] {
+  const { level, oci } = host;
+  const { mapped, image, directory, network, volumes } = plan;
   const own = ['unshare', '--mount', '--propagation', 'private'];
+  const volumesOf = volumeArguments(host, plan);
   // In the user namespace of a network the runtime may open what it mounts only in mounts that belong to that namespace.
-  if (!mapped) return level === 'rootless' && network ? own : [];
+  const needsOwn = level === 'rootless' ? network != null : volumes.length > 0;
+  if (!mapped) return needsOwn ? [...own, ...volumesOf] : volumesOf;
   const root =
     mapped.process !== null && image !== null
       ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
       : ['bind', oci.rootfs];
-  return [...own, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+  return [...own, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+}
+
+/** The host as the container sees it: one with volumes has a root of its own. */
+function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
+  return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }
 
 /** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
 async function writeBundle(container: Container): Promise<void> {
-  const { host, plan, command, id } = container;
+  const { plan, command, id } = container;
+  const host = hostFor(container);
   const { bundle, config, exits } = pathsOf(container);
+  if (plan.mapped === null) await makeVolumePoints(container.host, plan);
   const text = JSON.stringify(containerConfig(host, plan, command, id));
   const { upper, work } = overlayFolders(plan.directory);
   // The kernel refuses to mount a volatile overlay a second time unless its working folder is new.

@@ -3,7 +3,7 @@ import type { ImageProcess } from '../../shared/images/model.js';
 import type { Attachment } from '../network/network-model.js';
 import type { ContainerKind } from './capabilities.js';
 import type { CgroupRoots } from './cgroup.js';
-import type { SandboxLevel, SandboxLimits } from './sandbox.js';
+import type { SandboxLevel, SandboxLimits, SandboxVolume } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
 /** The command's folder appears below this path in a container. Absolute paths that a build wrote stay valid at run time. */
@@ -46,6 +46,8 @@ export interface ContainerHost {
   rootfs: string;
   /** The program that records how a detached container ended. */
   record: string;
+  /** The program that locks and mounts the volumes of a container and then starts it. */
+  mountVolumes: string;
   /** The program that mounts the root of a container with users of its own and then starts it. */
   enter: string;
   /** Real folders of the host's system that containers see. */
@@ -90,6 +92,7 @@ export interface Plan {
   /** Private folder of this sandbox, with `home`, `tmp`, `passwd` and `group`. */
   scratch: string;
   writable: string[];
+  volumes: readonly SandboxVolume[];
   tools: readonly string[];
   limits: SandboxLimits;
   /** The sandbox must not outlive the worker. */
