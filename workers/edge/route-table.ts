@@ -16,7 +16,8 @@ export type Target =
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
-  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica' };
+  /** With `holds` requests wait for a replica. */
+  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true };
 
 export interface Route {
   serviceId: string;
@@ -63,7 +64,9 @@ function targetOf(facts: RouteFacts): Target {
       cacheProfile: facts.cacheProfile ?? 'none',
     };
   }
-  if (facts.replicas.length === 0) return { type: 'unavailable', reason: 'no_ready_replica' };
+  if (facts.replicas.length === 0) {
+    return { type: 'unavailable', reason: 'no_ready_replica', ...(facts.hasVolumes ? { holds: true } : {}) };
+  }
   return { type: 'proxy', replicas: facts.replicas };
 }
 

@@ -1,5 +1,6 @@
 import type { Exchange } from './exchange.js';
 import { ambiguity, hasBody } from './headers.js';
+import type { HeldRequests } from './held-requests.js';
 import type { LiveTable } from './live-table.js';
 import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
 import { forward } from './replicas/forward.js';
@@ -15,10 +16,13 @@ export interface AnswerSources {
   imagesDir: string;
   /** Loads the route of a service again. Never rejects, and resolves within a time limit. */
   refresh: (serviceId: string) => Promise<void>;
+  /** Requests that wait for a replica. */
+  held: HeldRequests;
 }
 
 /** Answers a request as the route of its host says. */
-export function answer(exchange: Exchange, { table, imagesDir, refresh }: AnswerSources): void {
+export function answer(exchange: Exchange, sources: AnswerSources): void {
+  const { table, imagesDir, refresh } = sources;
   const { req, upgrade } = exchange;
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
   const live = problem === null ? table.find(exchange.host) : undefined;
@@ -32,13 +36,35 @@ export function answer(exchange: Exchange, { table, imagesDir, refresh }: Answer
     exchange.traffic = live.traffic;
     if (!isAllowed(live.allow, exchange.client.address)) sendPage(exchange, PAGES.notAllowed);
     else if (maintenance !== null) sendMaintenance(exchange, maintenance);
-    else if (target.type === 'unavailable') sendPage(exchange, PAGES[target.reason]);
-    else if (target.type === 'static') answerFromSite(exchange, target, imagesDir);
+    else if (target.type === 'unavailable') {
+      if (!holdRequest(exchange, sources)) sendPage(exchange, PAGES[target.reason]);
+    } else if (target.type === 'static') answerFromSite(exchange, target, imagesDir);
     else {
       const upstreams = () => table.find(exchange.host)?.upstreams ?? [];
-      forward(exchange, { upstreams, refresh: () => refresh(serviceId) });
+      forward(exchange, {
+        upstreams,
+        refresh: () => refresh(serviceId),
+        hold: () => holdRequest(exchange, sources),
+      });
     }
   }
+}
+
+/** True if requests to a host wait for a replica. */
+export function holds(table: LiveTable, host: string): boolean {
+  const target = table.find(host)?.route.target;
+  return target?.type === 'unavailable' && target.holds === true;
+}
+
+/** Lets the request wait for a replica of its service. Returns false if it has to be answered now. */
+function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
+  const { table, held } = sources;
+  const serviceId = table.find(exchange.host)?.route.serviceId;
+  if (serviceId === undefined || !holds(table, exchange.host)) return false;
+  return held.hold(exchange, serviceId, {
+    resume: () => answer(exchange, sources),
+    giveUp: () => sendPage(exchange, PAGES.no_ready_replica),
+  });
 }
 
 /** Files are read with libraries that have callbacks of their own. */

@@ -24,6 +24,8 @@ export interface ForwardSource {
   upstreams: () => readonly Upstream[];
   /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
+  /** Lets the request wait for a replica, which then begins anew. Returns false if it has to be answered now. */
+  hold: () => boolean;
 }
 
 /**
@@ -117,6 +119,7 @@ class Forwarding {
   /** No replica is left. If every one refused, the route may have changed a moment ago. */
   #giveUp(): void {
     const last = this.#last;
+    if (this.#source.hold()) return;
     if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
     else if (this.#refreshed || this.#attempts >= MAX_ATTEMPTS) answerFailure(this.#exchange, last);
     else {
