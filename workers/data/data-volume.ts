@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { ObservedVolume } from '../../shared/data/model.js';
 import { discardTree } from '../core/folders.js';
 import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
+import { TenantFileError, TenantFolder } from '../volumes/tenant-folder.js';
 import { VolumeFolder } from '../volumes/volume-folder.js';
-import { TenantFileError, TenantFolder } from './tenant-folder.js';
 
 /** The folder in which initdb runs, before it is renamed to `data`. */
 const FRESH = 'data.new';

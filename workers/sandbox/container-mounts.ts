@@ -9,6 +9,7 @@ import {
   INIT_PATH,
   INSIDE,
   isBelow,
+  type Mount,
   ownName,
   type Plan,
   TOOLS_PATH,
@@ -48,14 +49,6 @@ const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
 /** Folders in which they keep what they need while they run. */
 const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
-
-/** A mount as the OCI runtime specification writes it. */
-export interface Mount {
-  destination: string;
-  type: string;
-  source: string;
-  options: string[];
-}
 
 /** What is masked in a container, with or without a control group. */
 export function maskedPaths(hasCgroup: boolean): string[] {

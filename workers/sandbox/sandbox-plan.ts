@@ -112,6 +112,14 @@ interface MappedRoot {
   process: ImageProcess | null;
 }
 
+/** A mount as the OCI runtime specification writes it. */
+export interface Mount {
+  destination: string;
+  type: string;
+  source: string;
+  options: string[];
+}
+
 /** A hosted command: its folder, its environment and its command line. */
 export interface HostedCommand {
   cwd: string;

@@ -1,8 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
-import type { Mount } from './container-mounts.js';
-import { type ContainedHost, isBelow, type Plan } from './sandbox-plan.js';
+import { type ContainedHost, isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
 /** The folder below that of a volume in which a command's file system is mounted, or that has the content itself. */
 export const CONTENT = 'data';

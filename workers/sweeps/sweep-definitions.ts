@@ -32,7 +32,7 @@ import { deleteOldReplicas } from '../replicas/store.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
 import { usersInUse } from '../sandbox/users-in-use.js';
 import { scaleServices } from '../scaling/scale-services.js';
-import { removeDeletedVolumes, watchVolumes } from '../volumes/watch-volumes.js';
+import { removeDeletedVolumes } from '../volumes/service-volumes.js';
 import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
@@ -42,6 +42,7 @@ import { reviveReleases } from './revive-releases.js';
 import { expireBackups, removeBackupLeftovers, scheduleBackups } from './schedule-backups.js';
 import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
+import { watchVolumes } from './watch-volumes.js';
 
 function sweepOf(scope: SweepDefinition['scope']) {
   return (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => {
@@ -159,7 +160,7 @@ async function removeVolumes(deps: JobDeps): Promise<string[]> {
   const gone = async (ids: readonly string[]) => new Set(await goneServices(db, ids));
   return [
     ...removed(await data.removeVolumes(), 'volumes of deleted databases'),
-    ...removed(await removeDeletedVolumes(deps), 'deleted volumes'),
+    ...removed(await removeDeletedVolumes(deps, data.hostId), 'deleted volumes'),
     ...removed(await removeCaches(config.dataDir, gone), 'build caches of deleted services'),
   ];
 }

@@ -1,18 +1,18 @@
-import { mkdir, stat, statfs } from 'node:fs/promises';
+import { mkdir, statfs } from 'node:fs/promises';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/client.js';
-import { unlessAbsent } from '../../shared/core/exists.js';
+import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { listVolumes } from '../../shared/volumes/store.js';
-import { folderBytes } from '../data/folder-bytes.js';
 import { ReleaseError } from '../failures/explained.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { Sandbox, SandboxVolume } from '../sandbox/sandbox.js';
+import { folderBytes } from './folder-bytes.js';
 import { VolumeFolder } from './volume-folder.js';
 import { canMountImages, extendImage, hasImage, makeImage } from './volume-image.js';
 import { decideVolume, GIGABYTE, volumeState } from './volume-model.js';
-import { recordMade } from './volume-store.js';
+import { forgetVolume, recordMade, volumesToRemove } from './volume-store.js';
 
 export interface ServiceVolumesDeps {
   db: Db;
@@ -79,7 +79,7 @@ export class ServiceVolumes {
       made: volume.measured_at !== null,
       marker: await room.marker(),
       hasImage: await hasImage(room.folder),
-      hasContent: (await unlessAbsent(stat(room.data))) !== null,
+      hasContent: await exists(room.data),
       canMount: await canMountImages(config.dataDir),
     };
     const decision = decideVolume(observed, { serviceId: volume.service_id, name: volume.name });
@@ -103,4 +103,15 @@ export class ServiceVolumes {
       `its volume ${volume.name} holds ${used} bytes, more than 110 % of its ${volume.size_gb} GB; make it larger, or delete files with rnv run`,
     );
   }
+}
+
+/** Removes the content of this host's volumes that were deleted, by themselves or with their service. Returns how many. */
+export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
+  const rows = await volumesToRemove(deps.db, hostId);
+  const rooms = new ServiceVolumes(deps);
+  for (const row of rows) {
+    await rooms.folderOf(row).remove();
+    await forgetVolume(deps.db, row.id);
+  }
+  return rows.length;
 }

@@ -4,11 +4,11 @@ import { sweepEach } from '../core/sweep-each.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
 import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import { ServiceVolumes } from '../volumes/service-volumes.js';
+import { extendImage, growMounted, hasImage } from '../volumes/volume-image.js';
+import { GIGABYTE, type VolumeState, volumeState } from '../volumes/volume-model.js';
+import { recordVolumeUsage, volumesOfHost } from '../volumes/volume-store.js';
 import type { JobDeps } from '../worker-deps.js';
-import { ServiceVolumes } from './service-volumes.js';
-import { extendImage, growMounted, hasImage } from './volume-image.js';
-import { GIGABYTE, type VolumeState, volumeState } from './volume-model.js';
-import { forgetVolume, recordVolumeUsage, volumesOfHost, volumesToRemove } from './volume-store.js';
 
 /** Volumes that are measured at the same time: a folder with many files takes long. */
 const AT_ONCE = 4;
@@ -64,15 +64,4 @@ function messageOf(state: VolumeState, name: string, sizeGb: number): string {
   if (state === 'nearly_full')
     return `The volume ${name} is 90 % full. Make it larger than ${sizeGb} GB, or delete files`;
   return `The volume ${name} holds more than 110 % of its ${sizeGb} GB: the service is stopped. Make it larger, or delete files with rnv run`;
-}
-
-/** Removes the content of this host's volumes that were deleted, by themselves or with their service. Returns how many. */
-export async function removeDeletedVolumes({ db, config, log, data }: Deps): Promise<number> {
-  const rows = await volumesToRemove(db, data.hostId);
-  const rooms = new ServiceVolumes({ db, config, log });
-  for (const row of rows) {
-    await rooms.folderOf(row).remove();
-    await forgetVolume(db, row.id);
-  }
-  return rows.length;
 }
