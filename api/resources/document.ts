@@ -36,7 +36,7 @@ const TAGS = {
   verification: 'Verification of the e-mail address',
 };
 
-/** The OpenAPI document of this version of the API. */
+/** Returns the OpenAPI document of this version of the API. */
 export function apiDocument(): Json {
   return describeApi(ROUTES, { tags: TAGS, deliveries: DELIVERIES });
 }

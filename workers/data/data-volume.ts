@@ -6,15 +6,15 @@ import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
 import { TenantFileError, TenantFolder } from '../volumes/tenant-folder.js';
 import { VolumeFolder } from '../volumes/volume-folder.js';
 
-/** The folder in which initdb runs, before it is renamed to `data`. */
+/** The folder in which initdb runs. It is renamed to `data` afterwards. */
 const FRESH = 'data.new';
 const MAX_VERSION_BYTES = 16;
 
-/** The volume of a data service, whose content is the folder of its server: PGDATA, or the folder of redis. */
+/** The volume of a database, whose content is the folder of its server: PGDATA, or the folder of redis. */
 export class DataVolume extends VolumeFolder {
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // If it is not a version, the server itself refuses it. Its content is never shown.
+    // The content is never shown. If it is not a version, the server itself refuses it.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {
@@ -26,8 +26,8 @@ export class DataVolume extends VolumeFolder {
   }
 
   /**
-   * Makes the first data of a volume. `fill` gets a new folder that the service's user owns. The marker is written last: after an
-   * interrupted attempt the volume has none, and the next attempt begins anew.
+   * Makes the first data of a volume. `fill` gets a new folder that the service's user owns. The marker is written
+   * last: an interrupted attempt leaves none, so the next attempt starts again.
    */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);
@@ -40,7 +40,7 @@ export class DataVolume extends VolumeFolder {
     await this.writeMarker();
   }
 
-  /** Changes the owner of the data to the service's user, for instance after an operator copied it from another host. */
+  /** Gives the data to the service's user, for example after an operator copied it from another host. */
   async settleOwner(userNumber: number): Promise<void> {
     if (!isRoot()) return;
     const data = await TenantFolder.open(this.data);
@@ -49,7 +49,7 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/** Returns null for what is missing, or is something that the server has not made. */
+/** Returns null if a file is missing, or is something that the server has not made. */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

@@ -10,13 +10,16 @@ import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
-/** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */
+/**
+ * The longest wait for the edges, in milliseconds. An edge that still drains slow requests already serves the new
+ * release.
+ */
 const EDGES_MS = 2000;
 
 /** Starts the new release beside the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deps, deployment } = run;
-  // A site that this run has just built is on this host, and nothing is started for it.
+  // A site that this run has just built is on this host, and needs no replica.
   if (isBuiltSite(run)) return healthy(run);
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image))) {
@@ -57,15 +60,15 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   await run.say('The release is healthy; the route moves to it');
-  // The log is complete before anybody can see the deployment as ended.
+  // The log is complete before any reader can see that the deployment has ended.
   await run.channel.close();
   run.signal.throwIfAborted();
   return { type: 'routeSwitched' };
 }
 
 /**
- * Starts the server of a data service. A volume has one server, so the one that runs stops first. If the new one does not
- * start, the old one is started again: the service is without a server no longer than that takes.
+ * Starts a database's server. A volume has one server, so the running one stops first.
+ * If the new server does not start, the old one starts again, which keeps the time without a server short.
  */
 async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<DeploymentEvent> {
   await run.say('Starts the server; one that runs is stopped first, because a volume has one server');
@@ -104,12 +107,12 @@ async function startOldRelease(
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
     await channel.write('system', 'The previous release is running again', 'warn');
   } catch (error) {
-    // The sweep of releases without a replica tries it again.
+    // The sweep of releases without a replica tries again.
     await channel.write('system', `The previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }
 
-/** Says which port was found, if the application listens on another one than PORT. */
+/** Logs which port was found, if the application listens on another one than PORT. */
 async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
   for (const { port, given_port: givenPort } of await run.deps.runtime.inspect(deploymentId)) {
     if (!port || !givenPort || port === givenPort) continue;
@@ -119,8 +122,8 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
 }
 
 /**
- * Waits until every edge serves the release, for at most 2 s, so that a caller who sees `live` reaches it. If a worker dies
- * here, the next one only repeats the wait.
+ * Waits at most 2 s until every edge serves the release, so that a caller who sees `live` reaches it.
+ * If a worker dies here, the next one only repeats the wait.
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
   // If no edge runs, there is nothing to wait for.
