@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { canMountImages } from '../../workers/volumes/volume-image.js';
 import {
@@ -15,7 +17,7 @@ import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
 /** Writes a line for each start and each request, and complains if it is not alone. */
-const server = (release: string) => ({
+const server = (release: string, startMs = 0) => ({
   'package.json': JSON.stringify({ name: 'app', version: '1.0.0', scripts: { start: 'node server.js' } }),
   'server.js': `
 const fs = require('node:fs');
@@ -23,9 +25,10 @@ const http = require('node:http');
 if (fs.existsSync('/data/running')) fs.appendFileSync('/data/overlaps', '${release}\\n');
 fs.writeFileSync('/data/running', '${release}');
 fs.appendFileSync('/data/starts', '${release}\\n');
-http.createServer((request, response) => {
+const app = http.createServer((request, response) => {
   const path = '/data' + new URL(request.url, 'http://x').pathname;
   if (request.method === 'POST') { fs.appendFileSync('/data/posts', request.url + '\\n'); response.end('stored'); return; }
+  if (request.url === '/die') process.kill(process.pid, 'SIGKILL');
   if (request.url === '/') { response.end('${release}'); return; }
   if (request.url === '/fill') {
     let written = 0;
@@ -35,7 +38,8 @@ http.createServer((request, response) => {
   }
   if (request.url === '/size') { const { blocks, bsize } = fs.statfsSync('/data'); response.end(String(blocks * bsize)); return; }
   response.end(fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : '');
-}).listen(process.env.PORT);
+});
+setTimeout(() => app.listen(process.env.PORT), ${startMs});
 process.on('SIGTERM', () => { fs.rmSync('/data/running', { force: true }); process.exit(0); });
 `,
 });
@@ -71,10 +75,12 @@ describe('A service with a volume', function () {
   const act = async ({ id }: Service, action: string) => {
     expect(await actOn(platform.client, id, action), action).to.equal('succeeded');
   };
-  const loopDevices = () =>
+  /** True if the platform gives volumes file systems of their own. */
+  const hasFileSystems = async () => platform.user === null && (await canMountImages(platform.dataDir));
+  const loopDevices = ({ id }: Volume) =>
     spawnSync('losetup', ['-n', '-O', 'BACK-FILE'], { encoding: 'utf8' })
       .stdout.split('\n')
-      .filter((line) => line.includes(platform.dataDir));
+      .filter((line) => line.includes(id));
 
   it('loses no request and no content in releases, a restart, a rollback and a failed release, and never has two writers', async () => {
     const { service, push } = await create('files');
@@ -112,9 +118,8 @@ describe('A service with a volume', function () {
     const { service } = await create('kept');
     await deploy(platform.client, service.id);
     await act(service, 'suspend');
-    if (await canMountImages(platform.dataDir)) {
-      await eventually('no loop device is left', async () => loopDevices().length === 1);
-    }
+    const [volume] = await volumes(service);
+    await eventually('no loop device is left', async () => volume !== undefined && loopDevices(volume).length === 0);
     await act(service, 'resume');
     expect(await get(service, '/starts')).to.equal('one\none\n');
     const [worker] = platform.workers;
@@ -125,10 +130,54 @@ describe('A service with a volume', function () {
     expect(await get(service, '/starts')).to.equal('one\none\none\n');
   });
 
+  it('answers what came while its replica was killed', async () => {
+    const { service } = await create('killed');
+    await deploy(platform.client, service.id);
+    await platform.visit(service, '/die');
+    expect((await platform.visit(service)).body).to.equal('one');
+    expect(await get(service, '/starts')).to.match(/^one\n(one\n)+$/);
+  });
+
+  it('never has two writers if a worker is killed between the end of the old replica and the start of the new one', async () => {
+    const { service, push } = await create('taken over');
+    await deploy(platform.client, service.id);
+    await push(server('two', 3_000));
+    const { id } = await queueDeploy(platform.client, service.id);
+    await eventually('the new replica starts', async () => {
+      const rows = await platform.database.db('replicas').where({ deployment_id: id, state: 'starting' });
+      return rows.length === 1;
+    });
+    for (const worker of platform.workers) worker.kill('SIGKILL');
+    await platform.startWorker();
+    expect((await ended(platform.client, service.id, id)).status).to.equal('live');
+    expect(await get(service, '/starts')).to.equal('one\ntwo\n');
+    expect(await get(service, '/overlaps')).to.equal('');
+  });
+
+  it('is stopped at 110 per cent of a size that is counted, and starts when files were deleted', async function () {
+    const { service } = await create('counted');
+    await deploy(platform.client, service.id);
+    if (await hasFileSystems()) this.skip();
+    const { id } = service;
+    const run = async (command: string) => {
+      const path = `/services/${id}/runs`;
+      const { run: made } = await platform.client.expect<{ run: { id: string } }>('POST', path, { command });
+      await eventually(`${command} succeeds`, async () => {
+        const { run: now } = await platform.client.expect<{ run: { status: string } }>('GET', `${path}/${made.id}`);
+        return now.status === 'succeeded';
+      });
+    };
+    await run('fallocate -l 1200000000 /data/big');
+    const detail = async () => (await readService(platform.client, id)).runtimeDetail;
+    await eventually('it says why it does not run', async () => (await detail()).includes('110 %'), 120_000);
+    await run('rm /data/big');
+    await eventually('it runs again', async () => (await platform.visit(service)).body === 'one', 120_000);
+  });
+
   it('is refused more than the size of its volume, which grows, and whose used bytes are shown', async function () {
     const { service } = await create('sized');
     await deploy(platform.client, service.id);
-    if (!(await canMountImages(platform.dataDir))) this.skip();
+    if (!(await hasFileSystems())) this.skip();
     const [code, written] = (await get(service, '/fill')).split(' ');
     expect(code).to.equal('ENOSPC');
     expect(Number(written)).to.be.within(800_000_000, 1_000_000_000);
@@ -158,14 +207,13 @@ describe('A service with a volume', function () {
       return now.status === 'succeeded';
     });
     expect(await get(service, '/run')).to.equal('by-run\n');
+    const [volume] = await volumes(service);
+    expect(await readdir(join(platform.dataDir, 'volumes'))).to.include(volume?.id);
     await platform.client.expect('DELETE', `/services/${service.id}`, { confirm: 'runs' });
     await eventually('the content and the record are gone', async () => {
       const rows = await platform.database.db('volumes').where({ service_id: service.id });
       return rows.length === 0;
     });
-    await eventually(
-      'the other services go on',
-      async () => (await readService(platform.client, service.id).catch(() => null)) === null,
-    );
+    expect(await readdir(join(platform.dataDir, 'volumes'))).not.to.include(volume?.id);
   });
 });

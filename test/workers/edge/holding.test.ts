@@ -2,15 +2,22 @@ import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { NodeEdge } from '../../../workers/edge/proxy/node-edge.js';
-import type { RouteTable } from '../../../workers/edge/route-table.js';
+import type { RouteTable, Target } from '../../../workers/edge/route-table.js';
 import { eventually } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
+
+/** The table of a service with volumes. */
+function withHolds(table: RouteTable): RouteTable {
+  return new Map(
+    [...table].map(([host, route]) => [host, { ...route, target: { ...route.target, holds: true } as Target }]),
+  );
+}
 
 /** The table while the one replica of a service with volumes is replaced. */
 function held(): RouteTable {
   const [route] = proxied([]).values();
   if (!route) throw new Error('no route');
-  return new Map([[HOST, { ...route, target: { type: 'unavailable', reason: 'no_ready_replica', holds: true } }]]);
+  return withHolds(new Map([[HOST, { ...route, target: { type: 'unavailable', reason: 'no_ready_replica' } }]]));
 }
 
 describe('Requests for a service with volumes that has no replica', () => {
@@ -39,22 +46,36 @@ describe('Requests for a service with volumes that has no replica', () => {
     await delay(50);
     expect(seen).to.deep.equal([]);
     await edge.apply(held());
-    await edge.apply(proxied([replica]));
+    await edge.apply(withHolds(proxied([replica])));
     const answers = await Promise.all(asked);
     expect(answers.map(({ status, text }) => `${status} ${text}`)).to.deep.equal(['200 answer', '200 answer']);
     expect(seen.sort()).to.deep.equal(['GET 0', 'POST 3000000']);
   });
 
-  it('wait if its replica died a moment ago', async () => {
+  it('wait if its replica died a moment ago, also as long as the edge does not know that', async () => {
     const dead = await bench.deadReplica();
     const replica = await bench.replica((_req, res) => res.end('answer'));
-    const edge: TestEdge = await bench.edge({ refresh: async () => void edge.apply(held()) });
-    await edge.apply(proxied([dead]));
+    const edge = await bench.edge();
+    await edge.apply(withHolds(proxied([dead])));
     const asked = ask(edge.port, '/');
     await eventually('it waits', () => waiting(edge) === 1);
+    await delay(100);
+    await edge.apply(held());
     await delay(50);
-    await edge.apply(proxied([replica]));
+    await edge.apply(withHolds(proxied([replica])));
     expect((await asked).text).to.equal('answer');
+  });
+
+  it('do not wait for another one if they may have killed it', async () => {
+    let times = 0;
+    const dies = await bench.replica((req) => {
+      times += 1;
+      req.socket.destroy();
+    });
+    const edge = await bench.edge();
+    await edge.apply(withHolds(proxied([dies])));
+    expect((await ask(edge.port, '/')).status).to.equal(502);
+    expect(times).to.be.at.most(3);
   });
 
   it('are answered 503 with Retry-After after the longest wait', async () => {
@@ -73,7 +94,7 @@ describe('Requests for a service with volumes that has no replica', () => {
     const asked = Array.from({ length: 1_000 }, () => ask(edge.port, '/'));
     await eventually('all wait', () => waiting(edge) === 1_000);
     expect((await ask(edge.port, '/')).status).to.equal(503);
-    await edge.apply(proxied([replica]));
+    await edge.apply(withHolds(proxied([replica])));
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(new Set(statuses)).to.deep.equal(new Set([200]));
   });

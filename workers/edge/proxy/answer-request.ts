@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.js';
 import { ambiguity, hasBody } from './headers.js';
-import type { HeldRequests } from './held-requests.js';
+import { type HeldRequests, holds } from './held-requests.js';
 import type { LiveTable } from './live-table.js';
 import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
 import { forward } from './replicas/forward.js';
@@ -50,18 +50,12 @@ export function answer(exchange: Exchange, sources: AnswerSources): void {
   }
 }
 
-/** True if requests to a host wait for a replica. */
-export function holds(table: LiveTable, host: string): boolean {
-  const target = table.find(host)?.route.target;
-  return target?.type === 'unavailable' && target.holds === true;
-}
-
 /** Lets the request wait for a replica of its service. Returns false if it has to be answered now. */
 function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   const { table, held } = sources;
-  const serviceId = table.find(exchange.host)?.route.serviceId;
-  if (serviceId === undefined || !holds(table, exchange.host)) return false;
-  return held.hold(exchange, serviceId, {
+  const route = table.find(exchange.host)?.route;
+  if (route === undefined || !holds(route)) return false;
+  return held.hold(exchange, route, {
     resume: () => answer(exchange, sources),
     giveUp: () => sendPage(exchange, PAGES.no_ready_replica),
   });

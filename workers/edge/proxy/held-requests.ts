@@ -1,3 +1,4 @@
+import type { Route } from '../route-table.js';
 import type { Exchange } from './exchange.js';
 
 /** Requests of one service that wait on one edge (design, section 8). */
@@ -6,11 +7,18 @@ const MAX_HELD = 1_000;
 /** What happens with a request that waits. */
 interface Held {
   exchange: Exchange;
+  /** The route that had no replica for it. */
+  route: Route;
   timer: NodeJS.Timeout;
   /** Answers it, because its service has a replica again. */
   resume: () => void;
   /** Answers it, because it has waited long enough. */
   giveUp: () => void;
+}
+
+/** True if requests on this route wait for a replica. */
+export function holds({ target }: Route): boolean {
+  return target.type !== 'static' && target.holds === true;
 }
 
 /**
@@ -31,13 +39,15 @@ export class HeldRequests {
   }
 
   /** Lets a request wait. Returns false if as many of its service wait as may. */
-  hold(exchange: Exchange, serviceId: string, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
+  hold(exchange: Exchange, route: Route, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
+    const { serviceId } = route;
     const held = this.#byService.get(serviceId) ?? new Set();
     if (held.size >= MAX_HELD) return false;
     this.#byService.set(serviceId, held);
     const { containment } = exchange;
     const entry: Held = {
       exchange,
+      route,
       timer: setTimeout(() => this.#end(serviceId, entry, entry.giveUp), this.#holdMs),
       resume: containment.guard(resume),
       giveUp: containment.guard(giveUp),
@@ -47,11 +57,13 @@ export class HeldRequests {
     return true;
   }
 
-  /** Answers those that need not wait any more. `holds` tells of a host whether its requests have to. */
-  wake(holds: (host: string) => boolean): void {
+  /** Answers those whose route has changed, unless it still has no replica. `routeOf` returns the route of a host now. */
+  wake(routeOf: (host: string) => Route | undefined): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) {
-        if (!holds(entry.exchange.host)) this.#end(serviceId, entry, entry.resume);
+        const route = routeOf(entry.exchange.host);
+        const isWaiting = route !== undefined && holds(route) && route.target.type === 'unavailable';
+        if (route !== entry.route && !isWaiting) this.#end(serviceId, entry, entry.resume);
       }
     }
   }

@@ -7,7 +7,7 @@ import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import type { RouteTable } from '../route-table.js';
 import { TrafficMeter } from '../traffic-meter.js';
-import { type AnswerSources, answer, holds } from './answer-request.js';
+import { type AnswerSources, answer } from './answer-request.js';
 import { Containment, type EdgeCounters, ownSocket } from './containment.js';
 import type { Exchange } from './exchange.js';
 import { Gauge } from './gauge.js';
@@ -144,7 +144,7 @@ export class NodeEdge implements Edge {
 
   async apply(table: RouteTable): Promise<void> {
     const left = this.#table.swap(table);
-    this.#held.wake((host) => holds(this.#table, host));
+    this.#held.wake((host) => this.#table.find(host)?.route);
     await Promise.all(left.map((upstream) => upstream.requests.empty(this.#timeouts.drainMs)));
   }
 
