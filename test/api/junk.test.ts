@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import pg from 'pg';
 import { CsrfTokens } from '../../api/auth/csrf-token.js';
-import { localClient } from '../../api/http/client.js';
+import { localClient } from '../../api/http/client-identity.js';
 import { insertSession } from '../../shared/identity/session-store.js';
 import { newToken } from '../../shared/secrets/random-token.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { onlineWorkers } from '../../shared/workers/store.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { isRoot } from '../../workers/sandbox/service-users.js';
 import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { RunRow } from '../../shared/runs/model.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {

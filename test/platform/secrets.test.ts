@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { rowsOf } from '../../shared/core/database/client.js';
+import { rowsOf } from '../../shared/core/database/database-client.js';
 import { nodeServer } from '../support/apps.js';
 import { act, createService, deploy, ended, queueDeploy, readLogs, readService } from '../support/deployments.js';
 import { describeEngines, ENGINES, type Platform, usePlatform } from '../support/platform.js';

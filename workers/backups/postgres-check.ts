@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { quote } from '../core/quote.js';
 import { DATA } from '../data/data-host.js';
 import { withSession } from '../data/server-session.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import { TenantFileError, type TenantFolder } from '../volumes/tenant-folder.js';
-import type { Manifest } from './archive.js';
+import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
 

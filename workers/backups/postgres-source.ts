@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { withSession } from '../data/server-session.js';
-import { BackupError } from '../failures/explained.js';
-import type { ArchiveWriter } from './archive.js';
+import { BackupError } from '../failures/explained-errors.js';
+import type { ArchiveWriter } from './backup-archive.js';
 import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
 
 /** A running PostgreSQL. */

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../shared/core/on-abort.js';
 import type { Redis } from '../../shared/core/redis-client.js';
 import { infoOf, keysOf, openRedis } from '../data/redis-session.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import { TenantFolder } from '../volumes/tenant-folder.js';
-import type { ArchiveWriter } from './archive.js';
+import type { ArchiveWriter } from './backup-archive.js';
 import { RedisReplica } from './redis-replica.js';
 
 /** A running redis or valkey server. */

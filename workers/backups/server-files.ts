@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type pg from 'pg';
 import { TenantFolder } from '../volumes/tenant-folder.js';
-import { type ArchiveWriter, MAX_ENTRIES, tooManyEntries } from './archive.js';
+import { type ArchiveWriter, MAX_ENTRIES, tooManyEntries } from './backup-archive.js';
 
 interface ServerFile {
   name: string;

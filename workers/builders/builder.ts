@@ -1,7 +1,7 @@
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
-import type { Masker } from '../masking/mask.js';
+import type { Masker } from '../masking/masker.js';
 
 export interface BuildRequest {
   /** Names the processes and folders of this attempt: `<deploymentId>-<fence>`. */

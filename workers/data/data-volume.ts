@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ObservedVolume } from '../../shared/data/model.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
 import { TenantFileError, TenantFolder } from '../volumes/tenant-folder.js';
 import { VolumeFolder } from '../volumes/volume-folder.js';

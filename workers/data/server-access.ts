@@ -1,12 +1,12 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { ADMIN_USER } from '../../shared/data/model.js';
 import { type DataServerRow, findDataServer, holdDataServer, releaseHold, renewHold } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { runningReleases } from '../releases/release-store.js';
 import { replicasOf } from '../replicas/store.js';

@@ -16,8 +16,8 @@ export interface NamedServer {
 }
 
 /**
- * Returns the servers that settings name, such as proxies and registries: every URL, and in variables of proxies also
- * `host:port`.
+ * Returns the servers that settings name, such as proxies and registries.
+ * Every URL, and in variables of proxies also `host:port`.
  */
 export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
   const found: NamedServer[] = [];

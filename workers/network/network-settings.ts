@@ -18,7 +18,7 @@ import type { Endpoint, NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** Marks what belongs to the installation of this data folder. */
+/** Returns the token that marks everything of the installation with this data folder. */
 export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
@@ -86,15 +86,15 @@ async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   return found.filter(({ address }) => own.has(address) && ipaddr.parse(address).range() === 'unicast');
 }
 
-/** This host's own addresses, without those of loopback. */
+/** Returns this host's own addresses, without loopback. */
 export function hostAddresses(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return [...new Set(all.filter(({ internal }) => !internal).map(({ address }) => address))];
 }
 
 /**
- * Returns the installation's block of addresses, kept in DATA_DIR.
- * Another one is chosen if the host got a route to it and no sandbox uses it.
+ * Returns the installation's block of addresses, which is kept in DATA_DIR.
+ * Chooses another one if the host got a route to it and no sandbox uses it.
  */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');

@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { findDataServer } from '../../shared/data/store.js';
 import {
   abandonReplacement,
@@ -23,8 +23,8 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 const STOP_SLACK_MS = 1_000;
 
 /**
- * Applies what `planReplacements` decides for the replicas of a host. The service's log explains each action. `hasRoom` resolves to
- * true if a second replica fits beside this one.
+ * Applies the decisions of `planReplacements` to a host's replicas. The service's log explains each action.
+ * `hasRoom` resolves to true if a second replica fits beside this one.
  */
 export async function applyReplacements(
   deps: Deps,
@@ -59,7 +59,7 @@ async function dataServersAmong(db: Db, rows: readonly ReplicaRow[]): Promise<Se
   return new Set(known.flatMap((server) => server?.id ?? []));
 }
 
-/** Returns false also if it is not known whether there is room, for instance if the release cannot be read. */
+/** Returns false also if that is unknown, for example because the release cannot be read. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

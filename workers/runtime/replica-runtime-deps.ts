@@ -1,5 +1,5 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';
@@ -30,7 +30,10 @@ export interface ReplicaRuntimeDeps {
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
+/**
+ * Stores applications' output. The transaction that stores lines also moves the mark, so each line is stored exactly
+ * once.
+ */
 export interface RuntimeLogs {
   append(
     batch: {

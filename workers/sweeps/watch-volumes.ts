@@ -1,4 +1,4 @@
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { ReplicaRow } from '../replicas/rows.js';

@@ -1,11 +1,11 @@
 import { mkdir, statfs } from 'node:fs/promises';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { listVolumes } from '../../shared/volumes/store.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { Sandbox, SandboxVolume } from '../sandbox/sandbox.js';
 import { folderBytes } from './folder-bytes.js';

@@ -1,7 +1,7 @@
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere, unlessAbsent } from '../../shared/core/exists.js';
-import { type DiscardDeps, discardTree } from '../core/folders.js';
+import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
 import { CONTENT } from '../sandbox/volume-mounts.js';
 
 const MARKER = 'ranvier.json';

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { removeTree } from '../core/folders.js';
-import { ReleaseError } from '../failures/explained.js';
+import { removeTree } from '../core/remove-folders.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { CONTENT, IMAGE } from '../sandbox/volume-mounts.js';
 import { fileSystemBytes } from './volume-model.js';

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-client.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import type { VolumeState } from './volume-model.js';
 

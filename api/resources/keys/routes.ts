@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { hasRole } from '../../../shared/identity/policy.js';
 import { pageOfApiKeys, revokeWorkspaceKey } from '../../../shared/identity/store.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
@@ -65,7 +65,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the member whose keys the caller may see and revoke; null if all. */
+/** Returns the member whose keys the caller may see and revoke; null for all members. */
 function ownerSeen({
   workspace,
   caller,

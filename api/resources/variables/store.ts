@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import { SEAL_OVERHEAD_BYTES } from '../../../shared/secrets/keyring.js';
 import type { VariableScope } from '../../../shared/variables/model.js';
@@ -152,7 +152,7 @@ export async function findReferenceTarget(
   return row;
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
+/** A row as pg returns it. Comments on columns are in the migrations. */
 interface VariableRow {
   id: string;
   workspace_id: string;

@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, conflict, invalidField } from '../../../shared/core/errors.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, conflict, invalidField } from '../../../shared/core/error-registry.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { isScalable } from '../../../shared/services/model.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { MAX_VOLUMES, mountPathProblem, VOLUME_KINDS, type VolumeRow } from '../../../shared/volumes/model.js';
 import {

@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const RECEIPTS = 'shared/receipts/store.ts';
-const PERFORM = 'api/http/perform.ts';
+const PERFORM = 'api/http/perform-request.ts';
 
 export const API_FAULTS: readonly Fault[] = [
   {
@@ -44,13 +44,13 @@ export const API_FAULTS: readonly Fault[] = [
   },
   {
     name: 'body: one byte over the limit',
-    file: 'api/http/body.ts',
+    file: 'api/http/read-body.ts',
     find: 'textLimit: BODY_LIMIT',
     replace: 'textLimit: BODY_LIMIT + 1',
   },
   {
     name: 'body: compressed bodies are read',
-    file: 'api/http/body.ts',
+    file: 'api/http/read-body.ts',
     find: 'if (!/^(identity)?$/i.test(',
     replace: 'if (!/^.*$/i.test(',
   },
@@ -74,7 +74,7 @@ export const API_FAULTS: readonly Fault[] = [
   },
   {
     name: 'turns: a workspace takes all',
-    file: 'api/http/turns.ts',
+    file: 'api/http/workspace-turns.ts',
     find: 'if (line.running >= each)',
     replace: 'if (false)',
   },
@@ -86,7 +86,7 @@ export const API_FAULTS: readonly Fault[] = [
   },
   {
     name: 'turns: places are never given back',
-    file: 'api/http/turns.ts',
+    file: 'api/http/workspace-turns.ts',
     find: 'line.running -= 1;',
     replace: '',
   },
@@ -194,13 +194,13 @@ export const API_FAULTS: readonly Fault[] = [
   },
   {
     name: 'rate limit: points of a window that has ended are handed out',
-    file: 'api/http/shared-window.ts',
+    file: 'api/http/shared-rate-limit.ts',
     find: 'lease.endsAt > now && !window.taking',
     replace: '!window.taking',
   },
   {
     name: 'rate limit: a process is granted more than is left',
-    file: 'api/http/rate-windows.ts',
+    file: 'api/http/rate-limit-lease.ts',
     find: 'Math.min(taken, limit - before)',
     replace: 'taken',
   },

@@ -22,7 +22,7 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'backup: its worker goes on after the service is deleted',
-    file: 'shared/engine/requests.ts',
+    file: 'shared/engine/cancel-requests.ts',
     find: ' fence = fence + 1,',
     replace: '',
   },
@@ -136,25 +136,25 @@ export const BACKUPS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'backup: a file of an archive is put outside its folder',
-    file: 'workers/backups/archive.ts',
+    file: 'workers/backups/backup-archive.ts',
     find: "if (type !== 'file' || !isInside(name))",
     replace: "if (type !== 'file')",
   },
   {
     name: 'backup: an archive without a manifest is whole',
-    file: 'workers/backups/archive.ts',
+    file: 'workers/backups/backup-archive.ts',
     find: "if (manifest === null)\n        throw new BackupError('the archive is not whole: it has no manifest');",
     replace: 'if (manifest === null)\n        return { files: [], folders: [] };',
   },
   {
     name: 'backup: files of an archive that is changed are not compared',
-    file: 'workers/backups/archive.ts',
+    file: 'workers/backups/backup-archive.ts',
     find: 'file.size !== size || file.sha256 !== sha256',
     replace: 'false',
   },
   {
     name: 'backup: a file that the manifest does not name is unpacked',
-    file: 'workers/backups/archive.ts',
+    file: 'workers/backups/backup-archive.ts',
     find: 'if (found.size !== manifest.files.length)',
     replace: 'if (false)',
   },

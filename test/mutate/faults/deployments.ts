@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const TRANSITION = 'shared/engine/transition.ts';
-const REQUESTS = 'shared/engine/requests.ts';
+const REQUESTS = 'shared/engine/cancel-requests.ts';
 const KIND = 'shared/deployments/kind.ts';
 const CHANGES = 'workers/deploy/deployment-changes.ts';
 const PERFORM = 'workers/deploy/perform-deployment.ts';
@@ -115,13 +115,13 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'decide: a deployment that visitors see fails',
-    file: 'workers/engine/decide.ts',
+    file: 'workers/engine/decide-action.ts',
     find: "if (!('failed' in state))",
     replace: 'if (false)',
   },
   {
     name: 'decide: the first fault of the platform ends a deployment',
-    file: 'workers/engine/decide.ts',
+    file: 'workers/engine/decide-action.ts',
     find: 'if (!lastAttempt)',
     replace: 'if (false)',
   },
@@ -199,13 +199,13 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'decide: a worker that lost its lease hands the deployment over',
-    file: 'workers/engine/decide.ts',
+    file: 'workers/engine/decide-action.ts',
     find: "return { type: 'leave' };",
     replace: "return { type: 'handOver' };",
   },
   {
     name: 'decide: a fault of the platform never ends a deployment',
-    file: 'workers/engine/decide.ts',
+    file: 'workers/engine/decide-action.ts',
     find: 'if (!lastAttempt)',
     replace: 'if (true)',
   },
@@ -235,7 +235,7 @@ export const DEPLOYMENTS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'deployment: a deployment that is handed over stays held',
-    file: 'workers/engine/perform.ts',
+    file: 'workers/engine/perform-record.ts',
     find: "await transition(db, kind, record, 'released');",
     replace: '',
   },

@@ -2,7 +2,7 @@
 import type { Fault } from '../fault.js';
 
 const LOG_LINES = 'api/resources/logs/read-lines.ts';
-const INGEST = 'workers/logs/ingest.ts';
+const INGEST = 'workers/logs/ingest-batches.ts';
 
 export const LOGS_FAULTS: readonly Fault[] = [
   {
@@ -13,7 +13,7 @@ export const LOGS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'retention: logs are never deleted',
-    file: 'shared/logs/retention.ts',
+    file: 'shared/logs/log-retention.ts',
     find: "'YYYYMMDD') <= ${TODAY}",
     replace: "'YYYYMMDD') <= ${TODAY} - 10000",
   },

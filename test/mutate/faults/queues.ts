@@ -4,7 +4,7 @@ import type { Fault } from '../fault.js';
 const LEASES = 'shared/engine/leases.ts';
 const DUE = 'shared/engine/due-records.ts';
 const TRANSITION = 'shared/engine/transition.ts';
-const ADMISSION = 'shared/deployments/admission.ts';
+const ADMISSION = 'shared/deployments/deployment-admission.ts';
 const OPERATIONS = 'shared/operations/kind.ts';
 
 export const QUEUES_FAULTS: readonly Fault[] = [
@@ -217,7 +217,7 @@ export const QUEUES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'operation: a fault of the platform fails it at once',
-    file: 'workers/engine/decide.ts',
+    file: 'workers/engine/decide-action.ts',
     find: 'if (!lastAttempt)',
     replace: 'if (false)',
   },

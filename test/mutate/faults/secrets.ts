@@ -93,13 +93,13 @@ export const SECRETS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'mask: only the first of two secrets side by side is hidden',
-    file: 'workers/masking/mask.ts',
+    file: 'workers/masking/masker.ts',
     find: 'if (last && start <= last[1])',
     replace: 'if (last && start < last[1] - 1)',
   },
   {
     name: 'mask: a value of several lines is only hidden as a whole',
-    file: 'workers/masking/mask.ts',
+    file: 'workers/masking/masker.ts',
     find: 'if (isSecret(line))',
     replace: 'if (false)',
   },

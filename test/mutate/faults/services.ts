@@ -80,19 +80,19 @@ export const SERVICES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'repository: file: is allowed on every installation',
-    file: 'shared/services/source.ts',
+    file: 'shared/services/service-source.ts',
     find: "return allowLocal ? null : 'file:",
     replace: "return true ? null : 'file:",
   },
   {
     name: 'repository: private addresses are allowed',
-    file: 'shared/services/source.ts',
+    file: 'shared/services/service-source.ts',
     find: 'if (!allowLocal && isPrivateAddress(hostOf(url)))',
     replace: 'if (false)',
   },
   {
     name: 'repository: its token is shown',
-    file: 'shared/services/source.ts',
+    file: 'shared/services/service-source.ts',
     find: 'url.username = MASK;',
     replace: 'url.username = url.username;',
   },

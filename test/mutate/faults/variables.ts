@@ -2,7 +2,7 @@ import type { Fault } from '../fault.js';
 
 const SNAPSHOTS = 'shared/variables/snapshot-store.ts';
 const VARIABLES = 'api/resources/variables/commands.ts';
-const RESOLVE = 'shared/variables/resolve.ts';
+const RESOLVE = 'shared/variables/resolve-variables.ts';
 
 export const VARIABLES_FAULTS: readonly Fault[] = [
   {

@@ -1,6 +1,6 @@
 import type { Fault } from '../fault.js';
 
-const LIMITS = 'shared/workspaces/limits.ts';
+const LIMITS = 'shared/workspaces/workspace-limits.ts';
 const BILLING = 'shared/workspaces/billing.ts';
 
 export const WORKSPACES_FAULTS: readonly Fault[] = [
@@ -26,7 +26,7 @@ export const WORKSPACES_FAULTS: readonly Fault[] = [
   },
   {
     name: 'limits: builds of earlier months count',
-    file: 'shared/workspaces/usage.ts',
+    file: 'shared/workspaces/plan-usage.ts',
     find: "and t.month = (month.start at time zone 'UTC')::date",
     replace: '',
   },

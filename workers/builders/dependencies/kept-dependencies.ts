@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
-import { type DiscardDeps, removeTree, touch } from '../../core/folders.js';
+import { type DiscardDeps, removeTree, touch } from '../../core/remove-folders.js';
 import { isRecord } from '../files/json-values.js';
 import type { FolderImageStore } from '../result/folder-image-store.js';
 import { DependencyCopy } from './dependency-copy.js';

@@ -83,7 +83,8 @@ function namesFor(kind: ServiceKind): readonly string[] {
 }
 
 /**
- * Returns the application whose folder has the likeliest of these names; null if none has one, or if several share it.
+ * Returns the application whose folder has the likeliest of these names.
+ * Returns null if none has one, or if several share it.
  */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {

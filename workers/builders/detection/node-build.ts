@@ -41,8 +41,8 @@ const PACKAGERS = new Set(
 );
 
 /**
- * Returns the script that calls the framework's own build, if the script `build` only packs the library whose pages the
- * framework shows; null otherwise.
+ * Returns the script that calls the framework's own build; null if it is not needed.
+ * It is needed if the script `build` only packs the library whose pages the framework shows.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;
@@ -131,10 +131,7 @@ export function missingEnvFiles({ manifest, files }: Application): string[] {
   return [...new Set(found)].filter((file) => !files.has(file)).slice(0, 5);
 }
 
-/**
- * Returns the command that compiles TypeScript, if no build writes the file to start and the repository does not have
- * it.
- */
+/** Returns the command that compiles the file to start. Null if a build writes it or the repository has it. */
 export function compilation(app: Application, starts: readonly Start[], run: string): string | null {
   const needs = starts[0]?.needs ?? null;
   if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;

@@ -1,6 +1,6 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isRecord } from '../files/json-values.js';
 import { type PackageManifest, readManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
@@ -51,7 +51,10 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
-/** Returns the folders below `root` that have a package.json and match the patterns; `!` excludes folders. */
+/**
+ * Returns the folders below `root` that have a package.json and match the patterns.
+ * `!` excludes folders.
+ */
 export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
   const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
   const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import type { PackedContent } from '../engine-images/pack-folders.js';
 import { below, fileInside, folderInside, textInside } from '../files/project-files.js';

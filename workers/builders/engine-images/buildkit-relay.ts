@@ -10,7 +10,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { connect as openSocket } from 'node:net';
-import { socketAddress } from '../../docker/engine.js';
+import { socketAddress } from '../../docker/docker-engine.js';
 
 /** One build's connection to BuildKit. */
 export interface Relay {

@@ -8,8 +8,8 @@ import {
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
-import type { Engine } from '../../docker/engine.js';
-import type { Accounts } from '../../docker/registry.js';
+import type { Engine } from '../../docker/docker-engine.js';
+import type { Accounts } from '../../docker/registry-accounts.js';
 import {
   CredentialsRequest,
   CredentialsResponse,

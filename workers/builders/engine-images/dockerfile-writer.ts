@@ -1,5 +1,5 @@
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { PREDEFINED_ARGUMENT } from '../dockerfile/read-dockerfile.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';
@@ -104,7 +104,7 @@ function finalStage(input: DockerfileInput): string[] {
   ];
 }
 
-/** Chooses between several starts inside of the container, because only there the built files are known. */
+/** Returns a shell program that chooses between several starts. Only the container knows which files were built. */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
   const tests = choices.flatMap(({ command, needs }) => {

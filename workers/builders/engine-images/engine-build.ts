@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Sensitive } from '../../../shared/core/sensitive.js';
-import type { Engine } from '../../docker/engine.js';
-import { type Accounts, registryconfig } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import type { Engine } from '../../docker/docker-engine.js';
+import { type Accounts, registryconfig } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildContext } from '../builder.js';
 import { CommandOutput } from '../steps/command-output.js';
 import { explainBuild } from './build-failure.js';

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { ImageInfo } from 'dockerode';
 import type { Logger } from '../../../shared/core/log.js';
-import { type Engine, engineMessage, engineStatus, unlessGone } from '../../docker/engine.js';
+import { type Engine, engineMessage, engineStatus, unlessGone } from '../../docker/docker-engine.js';
 import { readEvents } from '../../docker/engine-events.js';
-import type { Registry } from '../../docker/registry.js';
-import { authconfig } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import type { Registry } from '../../docker/registry-accounts.js';
+import { authconfig } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
 /** The name and digest of a stored image. */

@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { JAR_PROGRAM, LISTEN, SCRIPT_PROGRAM } from './java-start.js';

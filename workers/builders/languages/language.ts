@@ -1,5 +1,5 @@
 import type { ProjectFiles } from '../files/project-files.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 import { NO_WISHES, type ToolWishes } from '../toolchains/version-wish.js';
 
 /** How a project in one language is installed, built and started unless its configuration says otherwise. */

@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
@@ -64,7 +64,10 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/** Returns null if requirements name other files of the project, or if the project itself is installed as a package. */
+/**
+ * Returns the files that decide an installation; null if it may need the whole project.
+ * That is so if requirements name other files of the project, or if the project itself is installed as a package.
+ */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
   if (text !== undefined) {

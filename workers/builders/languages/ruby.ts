@@ -1,7 +1,7 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { RAILS_CACHE } from '../toolchains/framework-caches.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';

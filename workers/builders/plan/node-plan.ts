@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
 import { hasServer } from '../detection/choose-framework.js';
 import type { DetectedProject } from '../detection/detected-project.js';

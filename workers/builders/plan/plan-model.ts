@@ -1,7 +1,7 @@
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { FoundFramework, Start } from '../detection/application.js';
 import type { LanguagePlan } from '../languages/language.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 
 /** The steps of a build, decided before any command runs. */
 export interface BuildPlan

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { exists, unlessAbsent } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
-import { discardTree, touch } from '../../core/folders.js';
+import { discardTree, touch } from '../../core/remove-folders.js';
 import { isDataImage } from '../../data/data-builder.js';
 import { isRoot } from '../../sandbox/service-users.js';
 import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../files/project-files.js';
 import type { PublishPlan } from '../plan/plan-model.js';
@@ -181,7 +181,10 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/** Returns the entries of a folder; empty if its path is too long or not UTF-8, which sealing the image reports. */
+/**
+ * Returns the entries of a folder.
+ * Returns empty if its path is too long or not UTF-8, which sealing the image reports.
+ */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];

@@ -58,8 +58,8 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
 }
 
 /**
- * Returns npm's `npm_package_*` variables: name, version, config, engines and bin, with the path of each value in its
- * name.
+ * Returns npm's `npm_package_*` variables.
+ * Name, version, config, engines and bin, with the path of each value in its name.
  */
 export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
   const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;

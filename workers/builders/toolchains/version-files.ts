@@ -23,8 +23,8 @@ interface Texts {
 export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
 
 /**
- * Returns the first line, without its comment, of a file that holds only a version, such as `.nvmrc`; null if there is
- * none.
+ * Returns the first line, without its comment, of a file that holds only a version, such as `.nvmrc`.
+ * Returns null if there is none.
  */
 export function versionFile(files: Texts, source: string): NamedVersion | null {
   const lines = (files.text(source) ?? '').replace(/^\ufeff/, '').split('\n');

@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
-import { type ApiError, get, post, remove, setCsrfToken, whenSignedOut } from './client.js';
-import { queryClient } from './hooks.js';
+import { type ApiError, get, post, remove, setCsrfToken, whenSignedOut } from './api-client.js';
 import type { Answer, OperationOf, Role, Schemas, Workspace } from './types.js';
+import { queryClient } from './use-api.js';
 
 export type Bootstrap = Answer<OperationOf<'/bootstrap', 'get'>>;
 type User = Schemas['User'];

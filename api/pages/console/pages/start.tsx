@@ -1,5 +1,5 @@
 import { type ErrorComponentProps, Link, Navigate } from '@tanstack/react-router';
-import type { ApiError } from '../api/client.js';
+import type { ApiError } from '../api/api-client.js';
 import { useSession } from '../api/session.js';
 import { Brand } from '../ui/brand.js';
 import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';

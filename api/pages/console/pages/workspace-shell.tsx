@@ -1,6 +1,6 @@
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { useSilence } from '../api/reach.js';
+import { useSilence } from '../api/api-silence.js';
 import { useSession } from '../api/session.js';
 import { Brand } from '../ui/brand.js';
 import { LinkButton } from '../ui/button.js';

@@ -14,7 +14,7 @@ function moreThan(limit: number): number {
   return Math.min(MAX_LIMIT, limit + 2 * FIRST_ROWS);
 }
 
-/** One thing that happened: how it ended, what it was, when and for how long, and what can be done with it. */
+/** A row of a list of events: its status, title, time and duration, and buttons for it. */
 export function HistoryRow({
   status: { tone, text },
   title,
@@ -30,7 +30,6 @@ export function HistoryRow({
   at?: string;
   startedAt: string | null;
   finishedAt: string | null;
-  /** Buttons. */
   children?: ReactNode;
 }) {
   return (
@@ -42,7 +41,12 @@ export function HistoryRow({
       </div>
       <div className={`${h.when} ${s.dim}`}>
         {at === undefined ? null : <Ago at={at} />}
-        {startedAt === null ? null : <Duration from={startedAt} to={finishedAt} />}
+        {startedAt === null ? null : (
+          <span>
+            {finishedAt === null ? 'running for ' : ''}
+            <Duration from={startedAt} to={finishedAt} />
+          </span>
+        )}
       </div>
       <div className={`${s.actions} ${h.actions}`}>{children}</div>
     </li>

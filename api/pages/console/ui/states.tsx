@@ -1,6 +1,6 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { ApiError } from '../api/client.js';
+import type { ApiError } from '../api/api-client.js';
 import { Button } from './button.js';
 import n from './states.module.css';
 import { Glyph, type Tone } from './status.js';

@@ -1,6 +1,6 @@
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';

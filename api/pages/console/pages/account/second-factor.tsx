@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { post, remove, setCsrfToken } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post, remove, setCsrfToken } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog, DialogFoot } from '../../ui/dialog.js';

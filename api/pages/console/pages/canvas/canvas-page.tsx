@@ -1,6 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
-import { useGet } from '../../api/hooks.js';
+import { useGet } from '../../api/use-api.js';
 import { Loaded, Notice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { NoServices, ServicesPage } from '../services/services-page.js';

@@ -13,8 +13,10 @@ const CORNER = 8;
 const ROUND_ZOOM = 0.25;
 
 /**
- * Splits the nodes of a far view: those that are selected or under the pointer are elements of the page, so that they can be dragged; the
- * others are painted on one canvas (`painted`, which is null if all nodes are elements). `onPointerMove` finds the node under the pointer.
+ * Splits the nodes of a far view.
+ * Those that are selected or under the pointer are elements of the page, so that they can be dragged; the others are
+ * painted on one canvas (`painted`, which is null if all nodes are elements). `onPointerMove` finds the node under the
+ * pointer.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   const { screenToFlowPosition } = useReactFlow();

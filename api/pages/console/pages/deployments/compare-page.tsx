@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus } from '../../ui/status.js';

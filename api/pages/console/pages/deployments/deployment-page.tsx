@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { OutLink } from '../../ui/button.js';
 import { isDatabase } from '../../ui/source-text.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';

@@ -12,7 +12,6 @@ export function EndpointRow({
 }: {
   endpoint: { url: string; createdAt: string; lastDeliveryAt: string | null; lastOutcome: string };
   title: string;
-  /** Buttons. */
   children: ReactNode;
 }) {
   return (

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { useServicePath } from '../services/service-shell.js';

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../api/client.js';
+import type { ApiError } from '../../api/api-client.js';
 import type { Detection } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';

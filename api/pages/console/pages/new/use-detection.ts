@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type ApiError, post } from '../../api/client.js';
+import { type ApiError, post } from '../../api/api-client.js';
 import type { Detection } from '../../api/types.js';
 
 /** The API is asked when typing has paused for this long, in milliseconds. */

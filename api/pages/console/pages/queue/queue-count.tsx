@@ -1,4 +1,4 @@
-import { useGet } from '../../api/hooks.js';
+import { useGet } from '../../api/use-api.js';
 import c from '../shell.module.css';
 
 /** How many deployments of the workspace run or wait just now. */

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { HistoryRow } from '../../ui/history.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus } from '../../ui/status.js';

@@ -1,7 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { post } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { RUN_STATUS, Status } from '../../ui/status.js';

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Menu, MenuGroup, MenuItem, MenuSeparator } from '../../ui/menu.js';
 import { ErrorNotice } from '../../ui/states.js';

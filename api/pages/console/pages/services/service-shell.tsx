@@ -1,7 +1,7 @@
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { createContext, useContext, useEffect } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Service } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { OutLink } from '../../ui/button.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Status, serviceStatus } from '../../ui/status.js';

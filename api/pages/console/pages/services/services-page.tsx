@@ -1,7 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Service } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { LinkButton, OutLink } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { KIND_TEXT, sourceText } from '../../ui/source-text.js';

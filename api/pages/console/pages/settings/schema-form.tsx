@@ -1,6 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { ApiError } from '../../api/client.js';
-import type { FieldSchemas } from '../../api/document.js';
+import type { ApiError } from '../../api/api-client.js';
+import type { FieldSchemas } from '../../api/field-schemas.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError } from '../../api/client.js';
+import { ApiError } from '../../api/api-client.js';
 import { signIn, signInWithLink, useSession } from '../../api/session.js';
 import { Brand } from '../../ui/brand.js';
 import { Button } from '../../ui/button.js';

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { useGet } from '../../api/hooks.js';
+import { useGet } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { type Content, SCOPES, type Scope } from './edits.js';

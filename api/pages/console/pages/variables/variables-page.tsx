@@ -1,6 +1,6 @@
-import { put } from '../../api/client.js';
-import { useGet } from '../../api/hooks.js';
+import { put } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet } from '../../api/use-api.js';
 import { DeployButton } from '../services/deploy-button.js';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { VariableEditor } from './variable-editor.js';

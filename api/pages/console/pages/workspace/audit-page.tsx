@@ -1,7 +1,7 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet } from '../../api/use-api.js';
 import { FIRST_ROWS, ShowOlder } from '../../ui/history.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';

@@ -1,9 +1,9 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { patch, post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { patch, post, remove } from '../../api/api-client.js';
 import { useRefusal, useSession } from '../../api/session.js';
 import type { Role, Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
