@@ -192,7 +192,7 @@ async function pump(
   end: (child: ChildProcess) => void = endChild,
 ): Promise<void> {
   const { req, res } = ctx;
-  // Otherwise Koa would end the answer.
+  // Without this, Koa would end the answer itself.
   ctx.status = 200;
   ctx.respond = false;
   const lose = () => {

@@ -6,7 +6,7 @@ import type { ApiMiddleware } from './request-state.js';
 /** The most characters of a path that are logged. */
 const LOGGED_PATH = 512;
 
-/** Writes one log line and records one observation for each request, after its answer or its lost connection. */
+/** Writes a log line and records an observation for each request, after its answer or lost connection. */
 export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
   return async (ctx, next) => {
     const begun = performance.now();

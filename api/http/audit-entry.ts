@@ -39,7 +39,10 @@ interface Target {
   name: string;
 }
 
-/** Returns the record at the end of the path, otherwise that in the answer, such as `{ service: { id, name } }`. */
+/**
+ * Returns the record at the end of the path, otherwise that in the answer.
+ * Such an answer is `{ service: { id, name } }`.
+ */
 function targetOf(answer: unknown, path: string, lastId: string | null): Target {
   const shown = Object.values(answer ?? {}).find(
     (value): value is Record<string, unknown> => typeof value === 'object' && typeof value?.id === 'string',

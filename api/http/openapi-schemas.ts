@@ -58,7 +58,7 @@ function asMap({ patternProperties, ...schema }: Json): Json {
   return { ...schema, propertyNames: { pattern }, additionalProperties };
 }
 
-/** Gives alternatives that only name required fields the types of these fields, which client generators need. */
+/** Adds the fields' types to alternatives that only name required fields. Client generators need them. */
 function withAlternatives({ oneOf, ...schema }: Json): Json {
   if (!Array.isArray(oneOf)) return oneOf === undefined ? schema : { ...schema, oneOf };
   const properties = schema.properties as Json;

@@ -24,7 +24,7 @@ export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 
   return Math.max(waiting, ahead);
 }
 
-/** Returns the lease of a process that has leased `taken` points, of `points` that all processes have leased. */
+/** Returns the lease of a process that has leased `taken` of all leased `points`. */
 export function leaseOf(limit: number, taken: number, points: number, endsAt: number): Lease {
   const before = points - taken;
   return {

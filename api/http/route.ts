@@ -58,7 +58,7 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   wakeDispatcher: () => void;
 }
 
-/** What `direct` receives. */
+/** The input of a route's `direct` function. */
 export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends ReadRequest<Path, Query>,
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {

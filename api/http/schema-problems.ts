@@ -37,7 +37,7 @@ function isImplied(
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
-    // Alternatives are fields of which one is required.
+    // A missing alternative: exactly one of several fields is required.
     case 'required':
       return schemaPath.includes('/oneOf/');
     // A nullable value has the errors of both alternatives.

@@ -12,7 +12,7 @@ const DASHBOARD_PATH = '/admin/queues';
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
-/** Serves Bull Board for our queues with basic authentication, or nothing without configured credentials. */
+/** Serves Bull Board for our queues with basic authentication. Serves nothing without credentials. */
 export function dashboard({ config, engine }: { config: Config; engine: Engine }, operators: Operators): ApiMiddleware {
   if (!config.dashboard) return (_, next) => next();
   let board: Promise<Middleware> | null = null;

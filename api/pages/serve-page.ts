@@ -3,7 +3,7 @@ import type { ApiState } from '../http/request-state.js';
 
 export interface Page {
   html: string;
-  /** Its script, at `page.js` below the page's path. */
+  /** The page's script, which is served as `page.js` below the page's path. */
   script: string;
   /** Content-Security-Policy. */
   policy: string;

@@ -171,7 +171,7 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
 export type PolledService = WatchedService & {
   /** True if a hook reports pushes. */
   hooked: boolean;
-  /** True if the branches of the repository were recorded. */
+  /** True if the branches of the service's repository were already recorded. */
   branches_noted: boolean;
   is_preview: boolean;
   /** True if the last poll did not find the branch. */

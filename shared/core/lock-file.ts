@@ -10,7 +10,7 @@ export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 const RETRY_MS = 5;
 
 /**
- * Puts the file `own` at `path` as a lock. Returns null, or the living holder of the lock that is there.
+ * Puts the file `own` at `path` as a lock. If the lock is taken, returns its living holder.
  * `livingHolder` parses a lock's text: it returns the holder, or null if the holder has died or the text is unreadable
  * (for example because the disk was full). The lock of a dead holder is removed and the attempt repeated. `own` is
  * linked, not moved. The texts of two holders must differ.

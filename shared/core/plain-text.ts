@@ -21,11 +21,11 @@ export const plainLine = (maxLength: number, options: TStringOptions = {}) =>
     ...options,
   });
 
-/** The schema of a text of several lines. */
+/** Returns the schema of a text of several lines. */
 export const plainText = (maxLength: number, options: TStringOptions = {}) =>
   Type.String({ maxLength, pattern: `^[^${ACTING}]*$`, description: 'a text without control characters', ...options });
 
-/** The schema of a name: one line with a visible character. */
+/** Returns the schema of a name: one line with at least one visible character. */
 export const plainName = () =>
   plainLine(100, {
     minLength: 1,

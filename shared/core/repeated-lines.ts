@@ -55,7 +55,7 @@ export class RepeatedLines {
   }
 }
 
-/** pino gets a message, or fields (an error among them) and a message. */
+/** Returns the message of a log call. pino gets a message, or fields (an error among them) and a message. */
 function messageOf(args: readonly unknown[]): string {
   const [first, second] = args;
   const message = typeof first === 'string' ? first : typeof second === 'string' ? second : undefined;

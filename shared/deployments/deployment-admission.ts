@@ -127,7 +127,7 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
           (select slots from free) - (select count(*) from admitted) as free`,
 );
 
-/** Returns SQL: the databases that a deployment's variables refer to and that do not run, with what they wait for. */
+/** Returns SQL: a deployment's referenced databases that do not run, and what they wait for. */
 function missingDatabases(deployment: string): string {
   return `select s.name,
             case when s.deleted_at is not null then 'it was deleted'

@@ -61,7 +61,7 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
 }
 
-/** A preview is deployed from what was pushed to its service. */
+/** Returns true if anything was pushed to the service or, for a preview, to its base service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
   const pushed = await rowCountOf(
     trx,

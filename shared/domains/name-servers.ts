@@ -44,7 +44,7 @@ async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null
 
 function proofIn(texts: string[][] | null, value: string): Observation['proof'] {
   if (texts === null) return 'away';
-  // A long record arrives in parts.
+  // Name servers split a long text record into parts.
   if (texts.some((parts) => parts.join('').trim() === value)) return 'found';
   return texts.length === 0 ? 'missing' : 'different';
 }

@@ -97,7 +97,7 @@ export interface AbandonedRecord extends DueRecord {
   table: string;
 }
 
-/** Returns SQL: the open, unheld records of a kind that have not changed for `:idleSeconds`, oldest first. */
+/** Returns SQL: a kind's open, unheld records that have not changed for `:idleSeconds`, oldest first. */
 function abandonedSql(kind: WorkKind): string[] {
   const { table, abandoned, waiting, lease } = kind;
   if (abandoned === null) return [];

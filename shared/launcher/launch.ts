@@ -175,7 +175,10 @@ ${plain}  Ctrl-C ends it.
 `;
 }
 
-/** A killed npm sends no signal. It normally outlives this process, so another parent means that it was killed. */
+/**
+ * Ends the platform when npm is killed, which sends no signal.
+ * npm normally outlives this process, so another parent means that it was killed.
+ */
 function endWithNpm(lifecycle: Lifecycle): void {
   if (!['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '')) return;
   const npm = process.ppid;

@@ -33,7 +33,7 @@ export async function rollUp(db: Db): Promise<void> {
     const source = RESOLUTIONS[index - 1];
     if (source === undefined) continue;
     while (!(await rollUpPart(db, step, source))) {
-      // More is left to do: the next part follows.
+      // Each call handles one part, until no part is left.
     }
   }
 }

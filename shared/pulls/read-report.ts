@@ -88,7 +88,7 @@ function sameNumber(one: unknown, other: unknown): boolean {
   return typeof one === 'number' && one === other;
 }
 
-/** GitLab writes "2013-12-03T17:23:34Z" and, in older versions, "2013-12-03 17:23:34 UTC". */
+/** Parses a time: "2013-12-03T17:23:34Z" or, from older versions of GitLab, "2013-12-03 17:23:34 UTC". */
 function timeOf(given: string): Date | null {
   const at = new Date(given.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/, '$1T$2Z'));
   return Number.isNaN(at.getTime()) ? null : at;

@@ -38,12 +38,12 @@ export class Keyring {
     this.#current = { id: keyId(key), key };
   }
 
-  /** The id of the key that seals, in hex. */
+  /** The id of the key that seals new values, in hexadecimal. */
   get currentId(): string {
     return this.#current.id.toString('hex');
   }
 
-  /** The ids of all keys that open. */
+  /** The ids of all keys that can open sealed values. */
   get ids(): string[] {
     return [...this.#keys.keys()];
   }

@@ -45,9 +45,8 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
 }
 
 /**
- * Seals every stored value with the current key that has another one.
- * May run twice, be interrupted, or run beside deployments: a value is replaced only if it has not changed since it was
- * opened.
+ * Seals every stored value again that is not sealed with the current key. May run twice, be interrupted, or run beside
+ * deployments: a value is replaced only if it has not changed since it was opened.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
   await assertKeysFit(db, keyring);

@@ -46,7 +46,7 @@ export async function insertService(
   throw new Error(`no free slug was found for the name "${service.name}"`);
 }
 
-/** Six characters of a–z and 0–9. */
+/** Returns six random characters of a–z and 0–9. */
 function randomSuffix(): string {
   return Array.from(randomBytes(6), (byte) => (byte % 36).toString(36)).join('');
 }

@@ -46,7 +46,7 @@ function reaching(and = ''): string {
      ) found order by key, rank desc, linked_at desc, id desc`;
 }
 
-/** Returns SQL: the columns of a `VariableSource`, read in one statement with the protection of its group. */
+/** Returns SQL: the columns of a `VariableSource`, with the protection of its group. */
 function withProtection(variables: string): string {
   return `select r.id, r.key, r.sealed, r.reference_service_id, r.reference_key, r.group_id, r.group_name,
             g.id is not null and ${groupIsProtected('g')} as group_protected

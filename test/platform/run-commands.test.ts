@@ -15,7 +15,7 @@ import {
   type Service,
 } from '../support/deployments.js';
 import { Gate, PASS, reachOf } from '../support/gate.js';
-import { describeEngines, ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 interface Run {
@@ -31,23 +31,26 @@ interface Run {
 
 const HANGS = "sh -c 'echo hangs; sleep 1000 & sleep 1000'";
 
-describeEngines('A command that is run in a service', (engine) => {
+describe('A command that is run in a service', function () {
+  this.timeout(240_000);
   let platform: Platform;
   let repository: AppRepository;
   let service: Service;
   let gateUrl: string;
   const gate = new Gate();
 
-  before(async function () {
-    this.timeout(240_000);
+  before(async () => {
     gateUrl = await gate.start();
     repository = await makeRepository({ ...nodeServer('serves'), ...PASS });
-    platform = await startPlatform({ engine, workers: 2, env: { ...reachOf(gateUrl), STOP_GRACE_SECONDS: '2' } });
+    platform = await startPlatform({
+      engine: 'postgres',
+      workers: 2,
+      env: { ...reachOf(gateUrl), STOP_GRACE_SECONDS: '2' },
+    });
     service = await create('shop');
     await deploy(platform.client, service.id);
   });
-  after(async function () {
-    this.timeout(240_000);
+  after(async () => {
     gate.close();
     await platform?.stop();
     await repository?.remove();
@@ -115,9 +118,6 @@ describeEngines('A command that is run in a service', (engine) => {
     expect(await printed(id)).to.deep.equal(['passed migrate']);
     await platform.startWorker();
   });
-
-  // No queue has a part in the rest, so one engine is enough.
-  if (engine !== ENGINES[0]) return;
 
   it('that fails is not tried again, and says why', async () => {
     const { id } = await start({ command: 'echo no table >&2; exit 7' });

@@ -6,7 +6,7 @@ import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import type { AppRepository } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { reachableAddress } from '../support/host-address.js';
-import { describeEngines, ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
 interface Run {
@@ -30,7 +30,8 @@ const JOB = {
     });`,
 };
 
-describeEngines('A cron service', (engine) => {
+describe('A cron service', function () {
+  this.timeout(240_000);
   let platform: Platform;
   let repository: AppRepository;
   let gateUrl: string;
@@ -41,21 +42,19 @@ describeEngines('A cron service', (engine) => {
     waiting.push(response);
   });
 
-  before(async function () {
-    this.timeout(240_000);
+  before(async () => {
     const place = reachableAddress();
     gate.listen(0, place.address);
     await once(gate, 'listening');
     gateUrl = `http://${place.address}:${(gate.address() as { port: number }).port}`;
     platform = await startPlatform({
-      engine,
+      engine: 'postgres',
       workers: 2,
       env: { ...place.env, RUN_RETRY_SECONDS: '1', STOP_GRACE_SECONDS: '2' },
     });
     repository = await platform.repositoryOf(JOB);
   });
-  after(async function () {
-    this.timeout(240_000);
+  after(async () => {
     gate.closeAllConnections();
     gate.close();
     await platform?.stop();
@@ -146,9 +145,6 @@ describeEngines('A cron service', (engine) => {
     expect(await list(service)).to.have.length(1);
     await platform.startWorker();
   });
-
-  // No queue has a part in the rest, so one engine is enough.
-  if (engine !== ENGINES[0]) return;
 
   it('tries a run that fails again, and then says why it failed', async () => {
     const service = await cron({ maxRetries: 1 }, { FAIL: 'yes' });

@@ -32,7 +32,7 @@ const ELSEWHERE_MS = 1_000;
 const MAX_WAIT_MS = 60 * 60_000;
 /** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
-/** Bytes by which a copy may exceed the data's size at its start. Each file is copied with the size that it claims. */
+/** How many bytes larger than the data a copy may become, because the data can grow meanwhile. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /**

@@ -150,7 +150,7 @@ class FilesThroughServer implements ServerFiles {
     this.#listed.splice(at, names.length);
     this.#read.clear();
     for (const { name, content } of await this.#pieces(names, 0)) {
-      // If a file has grown beyond a piece, it is read by a query of its own.
+      // A file that has grown beyond one piece is read by a separate query.
       if (content !== null && content.length < PIECE_BYTES) this.#read.set(name, content);
     }
   }

@@ -146,7 +146,7 @@ async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, ther
   }
 }
 
-/** Notes the branches of a service with automatic previews, and stores an event for each new or changed branch. */
+/** Notes a service's branches for automatic previews, and stores an event for each new or changed one. */
 async function wantPreviews(
   { db }: PollDeps,
   { id, configuration, branches_noted }: PolledService,

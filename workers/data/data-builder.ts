@@ -12,7 +12,7 @@ export interface DataBuilder {
 
 /**
  * Creates the builder for servers that run as processes.
- * PostgreSQL from the package registry, redis from the host.
+ * PostgreSQL comes from the package registry, redis from the host.
  */
 export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'providePostgres'>): DataBuilder {
   return {

@@ -65,7 +65,7 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
 const HOLD_RENEW_MS = 15_000;
 
 /**
- * Stops a service's server, runs `work` on its volume, and starts the server again, even if `work` fails.
+ * Stops a service's server, runs `work` on its volume, and starts it again, even if `work` fails.
  * Nothing can start the server meanwhile: a deployment that tries fails. Resolves when the server accepts connections.
  * The signal of `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds the server, and
  * what `work` throws.

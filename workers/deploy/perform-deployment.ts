@@ -184,7 +184,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/** A later try could not do better. */
+/** Throws an explained error, because a later try could not do better. */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);

@@ -66,8 +66,8 @@ export type SocketAddress = { path: string } | { host: string; port: number };
 const UNIX = 'unix://';
 
 /**
- * Parses an address in the form of `DOCKER_HOST` (`unix:///path`, `tcp://host:port`), which the configuration has
- * validated.
+ * Parses an address in the form of `DOCKER_HOST`, which the configuration has validated.
+ * It is `unix:///path` or `tcp://host:port`.
  */
 export function socketAddress(address: string): SocketAddress {
   if (address.startsWith(UNIX)) return { path: address.slice(UNIX.length) };

@@ -36,7 +36,7 @@ export class TrafficReport {
     await this.report();
   }
 
-  /** Reports now, unless a report is under way. Never rejects. */
+  /** Reports now, unless another report is in progress. Never rejects. */
   report(): Promise<void> {
     this.#running ??= this.#report().finally(() => {
       this.#running = null;

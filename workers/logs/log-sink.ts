@@ -162,7 +162,7 @@ export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown
   return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };
 }
 
-/** Replaces NUL, which PostgreSQL cannot store, and lone surrogates, which UTF-8 does not have, by U+FFFD. */
+/** Replaces NUL, which PostgreSQL cannot store, and lone surrogates by U+FFFD. */
 export function printable(text: string): string {
   return Buffer.from(text).toString().replaceAll('\0', '\ufffd');
 }

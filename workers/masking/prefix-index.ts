@@ -99,7 +99,7 @@ function placeOf(slots: Int32Array, length: number, first: number, second: numbe
   }
 }
 
-/** Every pattern is at least this long. */
+/** The least length of a pattern, in characters. */
 export const MIN_PATTERN_LENGTH = 6;
 const OUTGOING = [1, 2, 3, 4, 5].reduce((power) => Math.imul(power, BASES[0]), 1);
 const FILTER_BITS = 16;

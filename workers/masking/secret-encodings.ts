@@ -36,7 +36,7 @@ function escapedForUrls(value: string): string[] {
   return [...forms, ...withPlus].flatMap((form) => [form, form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** Returns the forms of a value inside of longer base64, one for each position of its first byte in a group. */
+/** Returns the forms of a value inside of longer base64, for each position of its first byte. */
 function insideBase64(value: string): string[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].flatMap((shift) => {
@@ -52,7 +52,10 @@ function urlSafe(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** Returns the lines of a value's base64, which tools break after 64 or 76 characters; [] for a short value. */
+/**
+ * Returns the lines of a value's base64, which tools break after 64 or 76 characters.
+ * Returns [] for a short value.
+ */
 export function base64Lines(value: string): string[] {
   const encoded = Buffer.from(value).toString('base64');
   return [64, 76].flatMap((width) =>

@@ -142,7 +142,7 @@ export class HostNetwork {
     this.#pending.add(pending);
   }
 
-  /** Makes sure that the ground exists. Sets the rules again if it had to be made anew. */
+  /** Makes the ground if it is missing, and then sets the rules again. */
   async #ensureGround(): Promise<void> {
     if (await this.#ground.ensure()) await this.apply();
   }
@@ -182,7 +182,10 @@ export class HostNetwork {
     return (await this.#slotAt(address))?.entry?.to ?? port;
   }
 
-  /** Makes a port of a sandbox reachable and returns the port at which the host reaches it. In a rootless network it replaces another. */
+  /**
+   * Makes a port of a sandbox reachable, and returns the port at which the host reaches it. In a rootless network, it
+   * replaces the port that was reachable before.
+   */
   async lead(id: string, port: number): Promise<number> {
     if (this.level === 'namespaces') return port;
     const slot = await this.#slots.find(id);

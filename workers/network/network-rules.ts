@@ -215,9 +215,7 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/**
- * Returns the nft script that forwards a sandbox's entry to another of its ports. nft refuses it if there was no entry.
- */
+/** Returns the nft script that forwards a sandbox's entry to another port. Fails in nft without an entry. */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);

@@ -65,7 +65,7 @@ async function hostConnectionBounds(): Promise<ConnectionBounds> {
   return connectionBounds(Number(tracked) || 0, forgets);
 }
 
-/** Returns true if another range of the list contains this one. nft refuses a list with overlapping ranges. */
+/** Returns true if another range contains this one. nft refuses a list with overlapping ranges. */
 function inAnother(range: string, all: readonly string[]): boolean {
   const bits = (text: string) => Number(text.split('/')[1] ?? 32);
   return all.some((other, i) => {
@@ -74,7 +74,7 @@ function inAnother(range: string, all: readonly string[]): boolean {
   });
 }
 
-/** Returns the addresses of the API and the edge, if their names resolve to a public address of this host. */
+/** Returns the addresses of the API and the edge whose names resolve to a public address of this host. */
 async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   const url = new URL(config.publicUrl);
   const apiPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);

@@ -47,8 +47,8 @@ interface Place {
 }
 
 /**
- * Runs a server in a namespace that tells the host what it finds at two places: `connected`, `timeout` or an error's
- * code.
+ * Runs a server in a namespace that tells the host what it finds at two places.
+ * It answers `connected`, `timeout` or an error's code.
  */
 async function lookFrom(
   { join, address, port = PORT }: { join: readonly string[]; address: string; port?: number },

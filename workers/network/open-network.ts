@@ -94,7 +94,7 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
 }
 
 /**
- * Opens the network of older sandboxes that still have namespaces, although new ones share the host's network.
+ * Opens the network of older sandboxes that have namespaces, although new ones share the host's.
  * Their rules stay, and each namespace is removed with its sandbox. Returns null if there is none, or if this worker
  * cannot manage it.
  */

@@ -86,7 +86,7 @@ const INTERRUPTED = 'was ended when its worker or the platform ended, and is not
 
 /**
  * Makes a replica wait for a new attempt after its start was interrupted.
- * Its worker crashed, or the platform ended. A command that a person gave is never started a second time: its attempt
+ * A start is interrupted if its worker crashes or the platform ends. A command that a person gave is never started a second time: its attempt
  * has ended.
  */
 export async function releaseReplica(db: Db, row: ReplicaRow): Promise<void> {

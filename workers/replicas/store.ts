@@ -34,7 +34,7 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
   }));
 }
 
-/** Why a replica gets no requests, and when it is replaced if it goes on failing. */
+/** Why a replica gets no requests, and when it is replaced if it continues to fail. */
 export interface CheckFailure {
   answer: string;
   replaceAt: Date;
@@ -172,7 +172,7 @@ async function change(
   });
 }
 
-/** Updates a service's health from the replicas of its live release, and notifies the edges of a changed route. */
+/** Updates a service's health from its live release's replicas. Notifies the edges of a changed route. */
 export async function updateServiceHealth(
   trx: Transaction,
   { service_id, deployment_id }: Pick<Attempt, 'service_id' | 'deployment_id'>,

@@ -10,7 +10,7 @@ export interface TaskPlace {
 }
 
 /**
- * Records the Swarm task of a replica that starts for the first time, or again after its last task ended.
+ * Records the Swarm task of a replica that starts, for the first time or after its last task ended.
  * Returns false if the attempt is no longer the current one.
  */
 export async function recordTask(db: Db, row: Attempt, { taskId, address, port }: TaskPlace): Promise<boolean> {

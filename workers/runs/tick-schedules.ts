@@ -34,7 +34,10 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
   if (fired > 0) dispatcher.wake();
 }
 
-/** Returns the next tick; none for a stored schedule that this version cannot read, which must not stop the others. */
+/**
+ * Returns the next tick; none for a stored schedule that this version cannot read.
+ * Such a schedule must not stop the others.
+ */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {
     return nextTick(schedule, now);

@@ -58,7 +58,7 @@ const TOGETHER_MS = 500;
 
 /**
  * Returns when the next check is due, in milliseconds since the epoch.
- * At the latest after `nextCheckMs`.
+ * This is at the latest after `nextCheckMs`.
  */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;

@@ -25,7 +25,7 @@ export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow
 
 /**
  * Returns why a release is late although no replica has ended.
- * The results of a health check and of a look at its ports.
+ * This uses the results of a health check and the ports on which it listens.
  */
 export async function explainSilence(
   host: Host,

@@ -118,10 +118,7 @@ function isComingUp(
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
-/**
- * Returns true if a replica that was healthy once has failed for too long, or has not become healthy after another
- * start.
- */
+/** Returns true if a replica that was healthy once has failed for too long, or did not recover after a restart. */
 function isDue(row: WatchedReplica, { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;

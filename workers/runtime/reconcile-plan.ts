@@ -40,7 +40,7 @@ export function planPass(
   };
 }
 
-/** Returns the wait before a replica is reconciled again after this many consecutive failures, in milliseconds. */
+/** Returns the wait before the next reconciliation after consecutive failures, in milliseconds. */
 export function retryDelayMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
 }

@@ -11,12 +11,12 @@ export const POLL_MS = 250;
 /** Added to the grace period, in milliseconds: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** Returns the time by which replicas that are stopped now must have ended, in milliseconds since the epoch. */
+/** Returns when replicas that are stopped now must have ended, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }
 
-/** What both runtimes work with. The `replicas` table holds the desired and the observed state of replicas. */
+/** The dependencies of both runtimes. The `replicas` table holds the desired and the observed state of replicas. */
 export interface ReplicaRuntimeDeps {
   db: Db;
   listener: Listener;

@@ -212,7 +212,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 }
 
-/** True for a release that has no replica beside it: it uses a volume. */
+/** Returns true for a release that has no replica beside it, because it uses a volume. */
 function isAlone({ kind, hasVolumes = false }: ReleaseSpec): boolean {
   return isDataKind(kind) || hasVolumes;
 }
@@ -223,7 +223,7 @@ async function onlineHost(db: Db, hostId: string): Promise<string> {
   throw new ReleaseError(`the host ${hostId}, which has its volume, is away; no other host can have its data`);
 }
 
-/** Returns false for a site, which has no process, and for a cron service, which has one only during a run. */
+/** Returns true if a release has processes all the time. A site has none, and a cron service only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

@@ -35,7 +35,10 @@ export function rolloutOutcome<T extends Rolled>(
   return { type: complete ? 'pending' : 'incomplete' };
 }
 
-/** Returns the generation that a restart replaces, and how many replicas the new one has: `wanted` if nothing runs. */
+/**
+ * Returns the generation that a restart replaces, and the new one's number of replicas.
+ * That number is `wanted` if nothing runs.
+ */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],
   wanted: number,

@@ -26,7 +26,7 @@ export interface CgroupRoots {
 export interface Cgroup {
   /** A file with a line `oom_kill <count>`. */
   oomFile: string;
-  /** Its folder in the version 2 hierarchy, or null. */
+  /** The group's folder in the version 2 hierarchy; null without one. */
   sockets: string | null;
 }
 

@@ -41,7 +41,7 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
   };
 }
 
-/** Returns what is scarce: `bytes` or `files` if a part of the reserve is used, `low` below twice the reserve. */
+/** Returns what is scarce. `bytes` or `files`: a part of the reserve is used. `low`: below twice the reserve. */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);
   if (room.freeBytes < reserve.bytes) return 'bytes';

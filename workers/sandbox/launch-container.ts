@@ -13,7 +13,7 @@ import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from '
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
 import { makeVolumePoints, ownRoot, volumeArguments } from './volume-mounts.js';
 
-/** What a container is made of. */
+/** The parts from which a container is made. */
 export interface Container {
   id: string;
   host: ContainedHost;

@@ -20,9 +20,7 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
   return found;
 }
 
-/**
- * Returns the users of all processes of this host. A hidden process's folder has another owner, so its status is read.
- */
+/** Returns the users of all processes of this host, from their status. A process can hide the owner of its folder. */
 export async function usersOfProcesses(): Promise<Set<number>> {
   const found = new Set<number>();
   for (const name of await listQuietly('/proc')) {

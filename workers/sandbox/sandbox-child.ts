@@ -15,7 +15,7 @@ const NOT_STARTED = 125;
 /** If a sandbox cannot be made, the error quotes this many lines of its output. */
 const PROBLEM_LINES = 3;
 
-/** Resolves to a child's exit code as a shell counts it: 128 plus the signal's number if a signal killed it. */
+/** Resolves to a child's exit code as a shell counts it. For a signal it is 128 plus the signal's number. */
 function ended(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(NOT_STARTED));
@@ -35,7 +35,7 @@ export interface Launched {
   child: ChildProcess;
   pid: number;
   startedAt: string;
-  /** Its exit code as a shell counts it. */
+  /** The child's exit code, as a shell counts it. */
   exited: Promise<number>;
 }
 

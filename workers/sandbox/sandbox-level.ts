@@ -74,7 +74,7 @@ async function ownHome(): Promise<string[]> {
   return [home];
 }
 
-/** Returns the platform's own checkout. It is hidden because it may contain a `.env` file. */
+/** Returns the folder of the platform's own checkout. It is hidden because it may contain a `.env` file. */
 async function platformFolder(): Promise<string> {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (folder !== dirname(folder)) {
@@ -85,7 +85,7 @@ async function platformFolder(): Promise<string> {
 }
 
 /**
- * Tests the candidates from the strongest on with a real command, and returns the first sandbox that passes.
+ * Tests the candidates with a real command, from the strongest on. Returns the first that passes.
  * Logs a warning about what it promises less than the strongest. Throws if nothing works that ISOLATION and OCI_RUNTIME
  * allow.
  */

@@ -23,8 +23,8 @@ export const OTHER_NAMES_PATH = '/.bin';
  */
 export const MAPPED_ROOT = '/media';
 /**
- * Returns the names of the folders above the platform's own programs, if they are hidden.
- * Node, node1, …
+ * Returns the name that a container shows for a hidden folder above the platform's own programs.
+ * The names are node, node1, and so on.
  */
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
@@ -139,7 +139,7 @@ export interface HostedCommand {
 
 /**
  * Returns the existing folders that must be hidden.
- * Outermost first, none below another, never the root.
+ * The outermost come first, none is below another, and the root is never among them.
  */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));
@@ -197,7 +197,10 @@ export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): 
   return ['setpriv', ...user, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
 }
 
-/** Returns arguments before a command that map a user namespace's root to this number and drop its privileges. */
+/**
+ * Returns arguments before a command that map the root of a user namespace to this number.
+ * They also drop its privileges.
+ */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];
   const drop = ['--no-new-privs', '--ambient-caps=-all', '--bounding-set=-all', '--inh-caps=-all'];

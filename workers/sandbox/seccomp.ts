@@ -36,8 +36,9 @@ const NAMESPACES = [
 ];
 
 /**
- * System calls for which programs have a substitute if the kernel lacks them. Contexts of asynchronous I/O are counted
- * for the whole host. A filter cannot read the flags of clone3, which are in memory; the C library then uses clone.
+ * System calls that are reported as missing, because programs then use a substitute. One tenant could use up the host's
+ * contexts of asynchronous I/O. A filter cannot check the flags of clone3, which are in memory; without it the C
+ * library uses clone.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
@@ -71,7 +72,7 @@ export interface Seccomp {
 }
 
 interface ProfileRule extends SeccompRule {
-  /** `minKernel` is older than every kernel on which this platform runs. */
+  /** `minKernel` is ignored: this platform runs only on newer kernels. */
   includes?: { caps?: string[]; arches?: string[]; minKernel?: string };
   excludes?: { caps?: string[]; arches?: string[] };
 }
@@ -153,7 +154,7 @@ function applies(
 }
 
 /**
- * Allows one user namespace, which the command's own user needs. The kernel allows a container no second one
+ * Returns a rule about creating user namespaces. The command's own user needs one, and the kernel allows no second one
  * (`container-config.ts`).
  */
 function oneUserNamespace(action: string, op: string): SeccompRule {

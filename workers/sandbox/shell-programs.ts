@@ -7,8 +7,8 @@
 const MAX_UNREAD_BLOCKS = 1024 ** 3 / 512;
 
 /**
- * Returns shell lines that describe in the variable `how` how a command ended whose exit code is in `code`.
- * All names have this prefix.
+ * Returns shell lines that describe in the variable `how` how a command ended.
+ * The command's exit code is in `code`. All names have this prefix.
  */
 function tellEnd(prefix: string): string {
   const [code, how, name] = ['code', 'how', 'name'].map((word) => `${prefix}${word}`);

@@ -70,7 +70,7 @@ export function volumeArguments({ level, oci }: ContainedHost, { volumes, uid }:
   return ['/bin/sh', oci.mountVolumes, String(volumes.length), String(owner), ...each];
 }
 
-/** The mounts that show the volumes in a container. */
+/** Returns the mounts that show the volumes in a container. */
 export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   const options = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
   return volumes.map(({ folder, path }) => {
@@ -78,7 +78,7 @@ export function volumeMounts({ volumes }: Pick<Plan, 'volumes'>): Mount[] {
   });
 }
 
-/** The root of a container on the host's system that has volumes. The runtime makes their folders in it. */
+/** Returns the root of a container on the host's system that has volumes. The runtime makes their folders in it. */
 export function ownRoot(scratch: string): string {
   return join(scratch, 'root');
 }
@@ -88,7 +88,7 @@ function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
-/** Replaces the mount of a folder of the host's system by one with folders for the volumes that are mounted in it. */
+/** Replaces the mount of a folder of the host's system. The new one also has the folders that volumes are mounted on. */
 export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 'volumes' | 'scratch'>): Mount {
   const { destination } = mount;
   if (!volumes.some(({ path }) => isBelow(path, destination))) return mount;

@@ -18,8 +18,8 @@ export interface Usage {
 /** What is remembered between two decisions. Kept as JSON. */
 export interface ScalingMemory {
   /**
-   * How many replicas would have sufficed, for as long as that counts. The first entry is never below the number that
-   * existed.
+   * The numbers of replicas that would have sufficed, within the quiet time. The first entry is never below the number
+   * that existed then.
    */
   wishes: readonly { at: number; replicas: number }[];
   /** Changes of the last minute: the number of replicas added (positive) or removed. */
@@ -92,9 +92,12 @@ export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
-/** Returns the wishes of the quiet time and the last one before it, which shows that the quiet time is complete. */
+/**
+ * Returns the wishes of the quiet time, and the last one before it.
+ * That one shows that the quiet time is complete.
+ */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // Nothing is known about a time without samples.
+  // After a time without samples, earlier wishes no longer count.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));

@@ -15,7 +15,7 @@ export interface ObservedService {
   targetCpu: number;
   targetMemory: number;
   scaledReplicas: number | null;
-  /** True while a deployment or an operation is under way. */
+  /** True while a deployment or an operation is in progress. */
   busy: boolean;
   replicas: number;
   measured: Usage[];

@@ -77,7 +77,7 @@ export async function openRemote(
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
-/** Opens a server of SSH: git gets a command that connects to the checked address with the workspace's key. */
+/** Opens a server of SSH. git gets a command that connects to the checked address with the workspace's key. */
 async function openSshRemote(
   { workspaceId, address }: { workspaceId: string; address: string },
   policy: AddressPolicy,
@@ -154,7 +154,7 @@ async function refuseOwnFiles(url: URL, dataDir: string): Promise<void> {
   }
 }
 
-/** Makes git connect to the addresses that were checked, even if the name resolves to others a moment later. */
+/** Makes git connect to the checked addresses, even if the name resolves to others a moment later. */
 async function pinnedAddresses(
   url: URL,
   policy: AddressPolicy,

@@ -50,7 +50,7 @@ export interface OriginOptions {
   addresses?: AddressPolicy;
 }
 
-/** Creates the resolver for commits of repositories and, if there is an engine, for images of registries. */
+/** Creates the resolver for commits and, if there is an engine, for images of registries. */
 export function createOriginResolver(options: OriginOptions): OriginResolver {
   return {
     resolve: (request) =>

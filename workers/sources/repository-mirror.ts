@@ -15,7 +15,7 @@ const MAX_PACKS = 200;
 /** Commits whose checkouts were measured. Commits never change, so this is valid for every copy. */
 const measured = new Set<string>();
 const MAX_MEASURED = 10_000;
-/** Measurements that are under way. */
+/** Running measurements, which callers for the same commit share. */
 const measuring = new JoinedRuns<void>();
 
 /**

@@ -43,7 +43,7 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
   };
 }
 
-/** Returns an ssh command that reads no configuration of the host, asks no question, and starts no other program. */
+/** Returns an ssh command that reads no configuration of the host. It asks no question, and starts no other program. */
 function sshCommand({
   key,
   known,

@@ -48,7 +48,7 @@ export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]>
   return done;
 }
 
-/** Returns the alerts for a workspace's costs at `now`, including those that were already sent this month. */
+/** Returns the alerts for a workspace's costs at `now`, including those already sent this month. */
 export function budgetAlerts(
   workspace: AlertedWorkspace,
   services: readonly PricedService[],

@@ -16,8 +16,8 @@ const AT_ONCE = 4;
 type Deps = Pick<JobDeps, 'db' | 'config' | 'log' | 'logs' | 'data' | 'backups'>;
 
 /**
- * Measures the volumes of this host, grows those that were made larger, and stops the service of a folder that holds more than 110 per
- * cent of its size. Returns a line for each change of a state.
+ * Measures the volumes of this host and grows those that were made larger. Stops the service of a plain folder that holds more than
+ * 110 per cent of its size. Returns a line for each change of a state.
  */
 export async function watchVolumes(deps: Deps): Promise<string[]> {
   const { db, data } = deps;

@@ -19,7 +19,7 @@ const TRIAL_BYTES = 32_000_000;
 
 let answer: Promise<boolean> | null = null;
 
-/** True if this host mounts images of file systems in private mount namespaces. It is tried once. */
+/** Returns true if this host mounts images of file systems in private mount namespaces. It is tried once. */
 export function canMountImages(dataDir: string): Promise<boolean> {
   answer ??= tryToMount(dataDir).catch(() => false);
   return answer;
@@ -88,7 +88,7 @@ export async function growMounted(folder: string, pid: number): Promise<boolean>
   }
 }
 
-/** True if the volume is an image. */
+/** Returns true if the volume is an image. */
 export async function hasImage(folder: string): Promise<boolean> {
   return (await unlessAbsent(stat(join(folder, IMAGE)))) !== null;
 }

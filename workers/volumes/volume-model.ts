@@ -59,7 +59,7 @@ export function volumeState(usedBytes: number, sizeGb: number, hard: boolean): V
   return percent >= NEARLY_FULL_PERCENT ? 'nearly_full' : 'open';
 }
 
-/** The bytes that the file system in an image has, read from the start of the image; null if it has none that is known. */
+/** Returns the bytes of the file system in an image, of which the start is given. Returns null if there is none. */
 export function fileSystemBytes(start: Buffer): number | null {
   const SUPERBLOCK = 1024;
   if (start.length < SUPERBLOCK + 64 || start.readUInt16LE(SUPERBLOCK + 56) !== 0xef53) return null;

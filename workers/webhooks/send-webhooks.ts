@@ -72,7 +72,7 @@ function bodyOf(
   return deliveryBody({ id, event, workspaceId, happenedAt, data: { ...shown, ...url } });
 }
 
-/** Stores an alert for each threshold of its budget that a workspace's estimated costs reach, once a month (UTC). */
+/** Stores an alert for each threshold of its budget that a workspace's costs reach, once a month (UTC). */
 export async function storeBudgetDeliveries({ db }: Pick<WebhookDeps, 'db'>, now = new Date()): Promise<void> {
   for (const { id: workspaceId, name, configuration } of await workspacesWithBudgetWebhooks(db)) {
     const { currency, budget } = workspaceConfiguration(configuration);

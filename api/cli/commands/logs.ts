@@ -47,7 +47,7 @@ async function filterOf(api: ApiClient, service: Service, options: LogsOptions):
   return filter;
 }
 
-/** Returns the newest lines in ascending order, in as many requests as needed, and the cursor after them. */
+/** Returns the newest lines in ascending order, and the cursor after them. Makes as many requests as needed. */
 async function newest(
   api: ApiClient,
   path: string,
@@ -92,7 +92,7 @@ function print({ json, terminal }: Cli, line: LogLine): void {
   terminal.data(json ? JSON.stringify(line) : shown);
 }
 
-/** `12:01:09 system   connection lost`, in the time of this machine. */
+/** Formats a line in this machine's time zone: `12:01:09 system   connection lost`. */
 function lineOf(timestamp: string, source: string, message: string): string {
   const time = new Date(timestamp);
   const [h, m, s] = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) =>

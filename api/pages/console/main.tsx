@@ -11,7 +11,7 @@ import { applyTheme } from './ui/theme.js';
 
 applyTheme();
 
-// A page of an older version asks for a part that an upgrade has replaced.
+// A page of an older version requested a file that an upgrade has replaced.
 window.addEventListener('vite:preloadError', (event) => {
   event.preventDefault();
   location.reload();

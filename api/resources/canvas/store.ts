@@ -53,7 +53,7 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/** Lists groups that are restricted to the scope, and workspace-wide ones linked to one of its services. */
+/** Lists groups that are restricted to the scope, and workspace-wide ones with a service in it. */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,

@@ -34,7 +34,7 @@ export async function createGroup(
 }
 
 export interface UpdateGroupInput {
-  /** Locked by the caller. */
+  /** The group, which the caller has locked. */
   group: EnvironmentGroupView;
   name?: string | undefined;
   environmentId?: string | null | undefined;
@@ -55,7 +55,7 @@ export async function updateGroup(
 }
 
 export interface LinkInput {
-  /** Locked by the caller. */
+  /** The group, which the caller has locked. */
   group: EnvironmentGroupView;
   serviceId: string;
   authorize: Authorize;

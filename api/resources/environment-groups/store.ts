@@ -91,7 +91,7 @@ export async function deleteLink(trx: Transaction, groupId: string, serviceId: s
 
 /**
  * Locks the services that are linked to a group.
- * So none moves before the commit, and returns them.
+ * So none moves before the commit. Returns them.
  */
 export async function lockLinkedServices(
   trx: Transaction,

@@ -35,7 +35,7 @@ export const keyRoutes = [
     body: CreateApiKeyBody,
     status: 201,
     response: CreatedApiKeyResponse,
-    // A receipt would store the secret.
+    // A receipt would store the answer, which contains the secret.
     keyed: false,
     handler: async ({ trx, params, caller, body }) => {
       const { name, scope, expiresAt = null } = body;

@@ -10,7 +10,7 @@ interface Contents {
   groups: string[];
 }
 
-/** Lists undeleted services, archived ones included, and the environment groups restricted to the place. */
+/** Lists undeleted services, archived ones included, and groups that are restricted to the place. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';

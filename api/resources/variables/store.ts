@@ -18,7 +18,7 @@ const SHOWN = ['id', 'key', 'scope', 'reference_service_id', 'created_at', 'upda
 /** What a row stores: exactly one of sealed value and reference. */
 export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
 
-/** A variable as it is stored. */
+/** The columns of a variable to store. */
 export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
 
 function owned(owner: VariableOwner): Partial<VariableRow> {

@@ -44,7 +44,7 @@ export const webhookRoutes = [
     body: CreateWebhookBody,
     status: 201,
     response: CreatedWebhookResponse,
-    // A receipt would store the secret.
+    // A receipt would store the answer, which contains the secret.
     keyed: false,
     handler: async ({ deps, trx, body, workspace }) => {
       const { url, events } = body;

@@ -111,7 +111,8 @@ export async function rowOfShared<Row>(
 }
 
 /**
- * Returns the rows of a prepared statement on this connection, which may send it before earlier answers have arrived.
+ * Returns the rows of a prepared statement on this connection.
+ * The connection may send it before earlier answers have arrived.
  */
 async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {

@@ -13,7 +13,7 @@ interface Deps extends DiscardDeps {
 }
 
 /**
- * Returns the folder that records, for each service, the image with its dependencies or a copy of them.
+ * Returns the folder that records where each service's dependencies are: in an image, or in a copy.
  * Names in it begin with the service's id.
  */
 export function dependenciesFolder(dataDir: string): string {

@@ -5,7 +5,7 @@ import { programsOf } from './script-words.js';
 
 /**
  * Returns the framework of an application.
- * A row of our table if it contains the framework that build-info found, otherwise that framework.
+ * This is a row of our table if it contains the framework that build-info found, otherwise that framework.
  */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);

@@ -28,7 +28,7 @@ export interface DetectedProject {
 
 /**
  * Returns a project that has only files.
- * No workspace, no settings for other platforms, no pages below.
+ * It has no workspace, no settings for other platforms, and no pages below.
  */
 export function plainProject(files: ProjectFiles): DetectedProject {
   const text = files.text('package.json');
@@ -88,7 +88,7 @@ const CONFIGURED: Readonly<Record<string, string>> = {
   'vite.config': 'vite',
 };
 
-/** Keeps the frameworks that the application configures, because an Nx root installs those of all applications. */
+/** Keeps the frameworks that the application configures. An Nx root installs those of all applications. */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
   const own = stems.map((stem) => CONFIGURED[stem]);

@@ -171,7 +171,7 @@ function isWatch(word: string): boolean {
 
 /**
  * Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`.
- * `nodemon app.js` → `node app.js`.
+ * Likewise `nodemon app.js` → `node app.js`.
  */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];

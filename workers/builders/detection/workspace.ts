@@ -65,7 +65,7 @@ export function packageFolders(tree: RepositoryTree, root: string, patterns: rea
     .filter((folder) => wanted(folder.slice(prefix)) && !unwanted(folder.slice(prefix)));
 }
 
-/** RE2 takes linear time for every pattern and path. */
+/** Returns a function that matches paths. RE2 takes linear time for every pattern and path. */
 function matcher(patterns: readonly string[]): (path: string) => boolean {
   const expressions = patterns.filter((pattern) => pattern.length <= MAX_PATTERN_LENGTH).map(expressionOf);
   if (expressions.length === 0) return () => false;
@@ -131,7 +131,8 @@ function neededPackages(packages: readonly WorkspacePackage[], folders: readonly
 }
 
 /**
- * Returns the folders, relative to the workspace, of packages that neither the package in `folder` nor the root needs.
+ * Returns the folders of packages that neither the package in `folder` nor the root needs.
+ * They are relative to the workspace.
  */
 export function unneededPackages({ folder: root, manifest, packages }: Workspace, folder: string): string[] {
   const own = [root, folder];

@@ -13,7 +13,7 @@ export interface DockerfileInput {
   dockerfilePath: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
-  /** What the names of the platform's own images in its registry begin with; null if there is no registry. */
+  /** The prefix of the platform's own images in its registry; null if there is no registry. */
   ownPrefix: string | null;
 }
 

@@ -7,7 +7,7 @@ import { ContainerBuild, type ContainerBuilderOptions } from './container-build.
 
 /**
  * Makes images in a container engine.
- * From a repository's Dockerfile, with Railpack or its plan, or from an existing image. `sites` builds a repository
+ * It uses a repository's Dockerfile, Railpack, a detected plan, or an existing image. `sites` builds a repository
  * that is only files.
  */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {

@@ -46,7 +46,7 @@ const RESERVED = /^BUILDKIT_/i;
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // Set if a file cannot be packed, which ends the request. It is then the cause of the failure.
+  // The error of a file that cannot be packed. Such a file ends the request, and is the cause of the failure.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;

@@ -182,7 +182,10 @@ function labelFilters(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-/** If a build makes an existing image again, the engine keeps its creation time and sets a new time on its name. */
+/**
+ * Returns the newest time of an image. The engine keeps the creation time of an image that is built again.
+ * In that case it sets a new time on the image's name.
+ */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));

@@ -34,7 +34,7 @@ export interface PlanContextInput {
 
 /**
  * Returns what an engine needs to build a plan.
- * The Dockerfile, the files, and variables as arguments of the build stage.
+ * These are the Dockerfile, the files, and variables as arguments of the build stage.
  */
 export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
   const { plan, request, config, app } = input;

@@ -90,10 +90,7 @@ function installation(
   };
 }
 
-/**
- * Returns the version from its own file, otherwise the range that composer.json requires, which other versions often
- * satisfy.
- */
+/** Returns the PHP version from a version file, otherwise the range that composer.json requires. */
 function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
   const named = languageWish(files, 'php', [versionFile(files, '.php-version')]);
   const range = isRecord(require) && typeof require.php === 'string' ? require.php : null;

@@ -52,7 +52,9 @@ export const python: Language = {
   },
 };
 
-/** The version range that a library declares is only a minimum for an application. */
+/**
+ * Returns the versions that a project names. The range that a library declares is only a minimum for an application.
+ */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
   const pipenv = versionIn(files, 'Pipfile', /^python_version\s*=\s*"([^"\n]{1,40})"/m);

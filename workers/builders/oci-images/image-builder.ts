@@ -169,7 +169,7 @@ async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   }
 }
 
-/** `bundle` holds what umoci wrote, and the image's configuration and size in `IMAGE_FILE`. */
+/** Describes an unpacked image. `bundle` holds what umoci wrote, and configuration and size in `IMAGE_FILE`. */
 async function describe(
   { request }: ImageTask,
   bundle: string,

@@ -21,7 +21,7 @@ export async function digestOf(layout: string): Promise<string> {
 
 /**
  * Returns the names of the blobs that a layout's image needs.
- * Its manifest, its configuration and its layers.
+ * These are its manifest, its configuration and its layers.
  */
 export async function blobsOf(layout: string, read: (digest: string) => Promise<Buffer>): Promise<string[]> {
   const manifest = await digestOf(layout);

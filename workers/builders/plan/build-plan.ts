@@ -64,7 +64,7 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
 
 /**
  * Returns true if the Dockerfile decides what the project is.
- * The settings say so, or no other file tells.
+ * That is so if the settings say so, or if no other file tells.
  */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
@@ -131,7 +131,7 @@ function processPlan(
   };
 }
 
-/** If nothing builds a site, nothing is installed: its files are published as they are. */
+/** Returns the plan of a site. If nothing builds it, nothing is installed: its files are published as they are. */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
   if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
   const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;

@@ -76,7 +76,7 @@ export class FolderImageStore implements ImageStore {
     for (const name of await readdir(this.#images).catch(() => [])) {
       const path = join(this.#images, name);
       const changed = await changedAt(path);
-      // Another worker of this host may have removed it in its sweep.
+      // Another worker of this host may have removed the folder in its sweep.
       if (changed === null) continue;
       const action = imageAction(name, isWanted, changed, Date.now());
       if (action === 'discard') await this.#discard(path);

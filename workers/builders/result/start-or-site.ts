@@ -215,7 +215,9 @@ async function fallbackOf(folder: string, singlePage: boolean): Promise<string> 
   return pages.length === 1 ? (pages[0] ?? '') : '';
 }
 
-/** Netlify's rule for single-page applications: a line of `_redirects` such as `/* /index.html 200`. */
+/**
+ * Returns true if `_redirects` has Netlify's rule for single-page applications: a line such as `/* /index.html 200`.
+ */
 async function redirectsAll(folder: string): Promise<boolean> {
   const path = await resolveInside(folder, '_redirects');
   if (typeof path !== 'string') return false;
@@ -225,7 +227,7 @@ async function redirectsAll(folder: string): Promise<boolean> {
   return lines.some(([from, to, status]) => from === '/*' && to === '/index.html' && status === '200');
 }
 
-/** A program may be named without its ending, or by its folder. */
+/** Returns true if the program exists. It may be named without its ending, or by its folder. */
 async function hasProgram(place: Place, path: string): Promise<boolean> {
   if ((await kindAt(place, path)) !== null) return true;
   for (const end of ['.js', '.cjs', '.mjs']) if ((await kindAt(place, path + end)) === 'file') return true;
@@ -234,7 +236,10 @@ async function hasProgram(place: Place, path: string): Promise<boolean> {
 
 type Place = Pick<SettleInput, 'app' | 'project'>;
 
-/** `path` is relative to the project, and may lead to another folder of the repository: Nx builds below its root. */
+/**
+ * Returns the kind of file at a path, which is relative to the project.
+ * It may lead to another folder of the repository: Nx builds below its root.
+ */
 function kindAt({ app, project }: Place, path: string): Promise<'file' | 'directory' | null> {
   return kindOf(app, posix.join(project.slice(app.length + 1), path));
 }

@@ -128,7 +128,7 @@ export function nodeRecovery(output: readonly string[]): VersionWish | null {
   return isOld ? { range: '16.x', source: 'A native module' } : null;
 }
 
-/** What changes before a build command runs again. */
+/** What to change before a failed build command runs again. */
 export interface BuildRecovery {
   /** An installation that runs first; null if none is needed. */
   install: string | null;

@@ -50,7 +50,7 @@ export function managerName(files: ProjectFiles, manifest: PackageManifest): Man
   return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
 }
 
-/** If `engines` names a manager other than npm and does not allow npm, that manager is used. */
+/** Returns the only manager that `engines` allows: one other than npm, if npm is not allowed. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
   if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));

@@ -14,7 +14,7 @@ export interface PackageManager {
   environment: Record<string, string>;
   /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
-  /** Variable that names a folder kept between builds → that folder's name. */
+  /** Environment variable → a folder that is kept between builds. The variable gets the folder's path. */
   caches: Record<string, string>;
 }
 

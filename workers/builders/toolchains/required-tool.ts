@@ -3,7 +3,7 @@ export interface Tool {
   name: string;
   /** A shell command that succeeds if the tool is installed. */
   check: string;
-  /** What to do if it is not. */
+  /** What to do if the tool is missing. */
   advice: string;
 }
 

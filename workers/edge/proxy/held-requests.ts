@@ -16,7 +16,7 @@ interface Held {
   giveUp: () => void;
 }
 
-/** True if requests on this route wait for a replica. */
+/** Returns true if requests on this route wait for a replica. */
 export function holds({ target }: Route): boolean {
   return target.type !== 'static' && target.holds === true;
 }

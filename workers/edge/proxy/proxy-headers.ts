@@ -61,8 +61,8 @@ export interface Client {
 }
 
 /**
- * Returns the socket's peer, or with `behindProxy` the client that the trusted proxy names in its `X-Forwarded`
- * headers.
+ * Returns the socket's peer, or with `behindProxy` the client that the trusted proxy names.
+ * The proxy names it in its `X-Forwarded` headers.
  */
 export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   const forwarded = behindProxy ? req.headers['x-forwarded-for'] : undefined;

@@ -54,9 +54,9 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
 export type PortWay =
   /** The application listens on an address that can be reached. */
   | { type: 'direct' }
-  /** It listens on an IPv4 address of loopback: addresses are translated. */
+  /** The application listens on an IPv4 loopback address: addresses are translated. */
   | { type: 'translate'; address: string }
-  /** It listens on IPv6 loopback only, or on another address: a relay passes connections on. */
+  /** The application listens on IPv6 loopback only, or on another address: a relay passes connections on. */
   | { type: 'relay' };
 
 /** Decides how a port is reached at `address`, the namespace's own. */

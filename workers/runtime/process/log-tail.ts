@@ -120,7 +120,7 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
  */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;
-  // This few bytes cannot have too many lines.
+  // A chunk with fewer bytes than the limit of lines cannot exceed that limit.
   if (ahead <= MAX_BACKLOG.lines) return false;
   let lines = 0;
   for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;

@@ -62,7 +62,7 @@ export class ReplicaOutput {
       });
       this.#watcher.on('error', () => this.close());
     } catch {
-      // There is no file yet, or the system has no more watches.
+      // Watching fails if there is no file yet, or if the system allows no more watches.
     }
   }
 

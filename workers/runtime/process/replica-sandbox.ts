@@ -11,7 +11,7 @@ import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { startingCpu } from './decide-process-replica.js';
 
-/** What the process runtime works with. */
+/** The dependencies of the process runtime. */
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
   toolchains: Pick<ToolchainStore, 'restore'>;

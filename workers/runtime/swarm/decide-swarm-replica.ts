@@ -46,7 +46,7 @@ export type SwarmAction =
   | { type: 'replaceService'; serviceId: string; taskId: string }
   /** Copies the rest of the output to the log, then records the end. */
   | { type: 'recordEnd'; detail: string }
-  /** Records the end of a task that ended by itself. The engine knows how. */
+  /** Records the end of a task that ended by itself, after asking the engine how it ended. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
   /** Records that the task is lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }
@@ -204,7 +204,7 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
 }
 
 /**
- * Stops a replica: drains it, scales to zero, waits for its tasks, copies their output, and removes the service.
+ * Stops a replica: drains it, scales to zero, waits for its tasks, copies the output, removes the service.
  * Before the removal it waits until Swarm has forgotten the tasks.
  */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
@@ -231,7 +231,7 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
 }
 
-/** Returns when the task of a service that was scaled to zero must have ended, in milliseconds since the epoch. */
+/** Returns when the task of a service that was scaled to zero must have ended. In milliseconds since the epoch. */
 function overdueAt(service: Service, scaledSince: number): number {
   const { ContainerSpec: container } = (service.Spec?.TaskTemplate ?? {}) as ContainerTaskSpec;
   const graceNs = container?.StopGracePeriod ?? 0;

@@ -17,7 +17,7 @@ export interface SwarmServers extends DataHost {
   serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
 }
 
-/** What the Swarm runtime works with. */
+/** The dependencies of the Swarm runtime. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
   /** The databases of the swarm. */
   data: SwarmServers;

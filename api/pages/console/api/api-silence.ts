@@ -32,7 +32,7 @@ export function noteWait(milliseconds: number): void {
 
 /**
  * Returns the milliseconds until the next poll.
- * Its usual interval, or the rest of the pause that the API asked for.
+ * This is its usual interval, or the rest of the pause that the API asked for.
  */
 export function pollDelay(pace: number): number {
   return Math.max(pace, waitUntil - Date.now());

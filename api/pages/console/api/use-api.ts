@@ -48,7 +48,7 @@ export function keyOf(path: string, values: object = {}, query: object = {}): Qu
   return [path, values, query];
 }
 
-/** Reads a resource and keeps it up to date while the page is visible. */
+/** Reads a resource, and keeps the data current while the page is visible. */
 export function useGet<P extends PathsWith<'get'>>(
   path: P,
   input: { path?: PathOf<Read<P>>; query?: QueryOf<Read<P>> },

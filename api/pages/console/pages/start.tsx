@@ -6,7 +6,7 @@ import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';
 import { OwnInvitations } from './own-invitations.js';
 import c from './shell.module.css';
 
-/** Before it is known who is signed in. */
+/** Shown until it is known who is signed in. */
 export function StartSkeleton() {
   return (
     <>
@@ -33,7 +33,7 @@ export function StartFailed({ error, retry }: { error: ApiError; retry: () => vo
   );
 }
 
-/** Leads to the first workspace. */
+/** Redirects to the first workspace. */
 export function Home() {
   const { workspaces } = useSession();
   const [first] = workspaces;

@@ -5,11 +5,11 @@ import { Status, type Tone } from './status.js';
 import { Ago, Duration } from './time.js';
 import s from './ui.module.css';
 
-/** The most that the API answers at once. */
+/** The most rows in one answer of the API. */
 const MAX_LIMIT = 200;
 export const FIRST_ROWS = 30;
 
-/** How many rows are asked for when a reader wants older ones than these. */
+/** Returns how many rows to request when the reader asks for older ones. */
 function moreThan(limit: number): number {
   return Math.min(MAX_LIMIT, limit + 2 * FIRST_ROWS);
 }
@@ -53,7 +53,7 @@ export function HistoryRow({
   );
 }
 
-/** Asks for older rows while there are some and the API's limit allows more. */
+/** A button that loads older rows while there are any and the API's limit allows more. */
 export function ShowOlder({
   hasMore,
   limit,

@@ -94,7 +94,7 @@ function encodingFor(req: Request): Encoding | null {
   return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : null;
 }
 
-/** Streaming responses (no Content-Length) are flushed on every write. */
+/** Creates an encoder. Streaming responses (no Content-Length) are flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
   // The encoder waits until each piece is taken. Otherwise it would collect small pieces at a cost above their worth.
   const pace = { readableHighWaterMark: 1 };

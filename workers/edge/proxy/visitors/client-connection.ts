@@ -129,7 +129,7 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
 
 /**
  * Sorts the least useful first.
- * Those of the client with the most connections, and of one client those longest without progress.
+ * First come those of the client with the most connections, and of one client those longest without progress.
  */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();

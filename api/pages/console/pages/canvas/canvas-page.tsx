@@ -19,7 +19,7 @@ function usePhone(): boolean {
   );
 }
 
-/** Home: is all well? On a phone, and if the canvas is too large, the list is shown instead. */
+/** The home page with the canvas. A phone, or a canvas that is too large, gets the list instead. */
 export function CanvasPage() {
   const phone = usePhone();
   if (phone) return <ServicesPage />;

@@ -1,5 +1,6 @@
 import type { Edge, Node } from '@xyflow/react';
 import type { Canvas, Service } from '../../api/types.js';
+import { KIND_TEXT } from '../../ui/source-text.js';
 
 const CARD = { width: 232, height: 84 };
 const GROUP = { width: 168, height: 44 };
@@ -31,7 +32,7 @@ export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boo
       position,
       data: { service },
       ...CARD,
-      ariaLabel: `${service.name}, ${service.kind}`,
+      ariaLabel: `${service.name}, ${KIND_TEXT[service.kind]}`,
     };
   });
   const groups = canvas.groups.map((group): CanvasNode => {

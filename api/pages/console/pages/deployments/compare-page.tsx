@@ -11,7 +11,7 @@ import { commitText, STEP_TEXT, STEPS } from './deployment-text.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 
-/** What differs between two deployments: commit, configuration, names of variables, durations. */
+/** Compares two deployments: commit, configuration, names of variables, durations. */
 export function ComparePage() {
   const path = useServicePath();
   const service = useService();

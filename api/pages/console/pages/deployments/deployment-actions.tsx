@@ -14,7 +14,7 @@ import { commitText } from './deployment-text.js';
 
 const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}';
 
-/** Cancel what runs, or return to what ran. */
+/** Buttons that cancel a running deployment or roll back to an earlier one. */
 export function DeploymentActions({
   deployment,
   path,

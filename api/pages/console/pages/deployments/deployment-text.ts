@@ -32,7 +32,7 @@ export const STEP_TEXT: Readonly<Record<StepName, string>> = {
 
 /**
  * Returns the usual duration of a step in milliseconds.
- * The median of the last five deployments that ended it.
+ * This is the median of the last five deployments that ended it.
  */
 export function usualMs(name: StepName, others: readonly Deployment[]): number | null {
   const times = others

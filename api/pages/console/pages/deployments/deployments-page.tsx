@@ -13,7 +13,7 @@ import { DeployButton } from '../services/deploy-button.js';
 import { useService, useServicePath } from '../services/service-shell.js';
 import { commitText, TRIGGER_TEXT } from './deployment-text.js';
 
-/** The deployments of a service, newest first; above those of a database, how to connect to it. */
+/** The deployments of a service, newest first. For a database, it first shows how to connect. */
 export function DeploymentsPage() {
   const service = useService();
   return (

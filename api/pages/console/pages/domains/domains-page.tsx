@@ -19,7 +19,7 @@ type Domain = Schemas['Domain'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/domains';
 
-/** Under which names the service answers, and the record that proves each. */
+/** The custom domains of a service, with the DNS record that verifies each. */
 export function DomainsPage() {
   const path = useServicePath();
   const service = useService();

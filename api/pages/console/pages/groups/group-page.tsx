@@ -14,7 +14,7 @@ import { LinkedServices } from './linked-services.js';
 const PATH = '/workspaces/{workspaceId}/environment-groups/{groupId}';
 const VARIABLES = `${PATH}/variables` as const;
 
-/** One group: who uses it, and its variables. */
+/** One environment group: its variables and the services that use it. */
 export function GroupPage() {
   const path = useParams({ from: '/w/$workspaceId/settings/groups/$groupId' });
   const { workspaceId } = path;

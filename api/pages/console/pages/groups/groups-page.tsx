@@ -14,7 +14,7 @@ import w from '../workspace/workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/environment-groups';
 
-/** Which variables do services share? */
+/** The environment groups of the workspace: variables that several services share. */
 export function GroupsPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'developer');

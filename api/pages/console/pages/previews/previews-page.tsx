@@ -28,7 +28,7 @@ function isWorking({ status }: Preview): boolean {
   return status === 'deploying' || status === 'deleting';
 }
 
-/** Which branches can be looked at, where, and for how long. */
+/** The previews of a service: their branches, addresses and expiry. */
 export function PreviewsPage() {
   const path = useServicePath();
   const service = useService();

@@ -13,7 +13,7 @@ import { useService, useServicePath } from '../services/service-shell.js';
 import { RunCommand } from './run-command.js';
 import { circumstances, isOpen, RUNS } from './run-text.js';
 
-/** Was the last run good? The runs of a service, newest first. */
+/** The runs of a service, newest first. */
 export function RunsPage() {
   const path = useServicePath();
   const service = useService();

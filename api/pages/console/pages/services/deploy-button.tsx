@@ -6,14 +6,14 @@ import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
 
-/** Why a service cannot be deployed at all; null if it can. */
+/** Returns why a service cannot be deployed; null if it can. */
 function deployRefusal(service: Service): string | null {
   if (service.archived) return 'The service is archived: restore it first';
   if (service.status === 'deleting') return 'The service is being deleted';
   return null;
 }
 
-/** Queues a deployment and leads to it. */
+/** A button that queues a deployment and opens its page. */
 export function DeployButton({
   workspaceId,
   service,

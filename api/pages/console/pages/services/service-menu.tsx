@@ -20,7 +20,7 @@ const DONE: Record<Action, string> = {
   'clear-cache': 'A deployment with a cleared build cache is queued',
 };
 
-/** What can be done to a service as a whole. What stops or deletes something asks first. */
+/** The menu of actions on a service. Actions that stop or delete something ask first. */
 export function ServiceMenu({ service, path }: { service: Service; path: { workspaceId: string; serviceId: string } }) {
   const navigate = useNavigate();
   const refusal = useRefusal(path.workspaceId, 'developer');

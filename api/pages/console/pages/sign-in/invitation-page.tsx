@@ -8,10 +8,10 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
-/** As the API wants it. */
+/** The least length that the API accepts. */
 const MIN_PASSWORD_LENGTH = 8;
 
-/** A person who was invited chooses a password, and is a member. */
+/** An invited person chooses a password here and becomes a member. */
 export function InvitationPage({ token, onDone }: { token: string; onDone: () => void }) {
   const { welcome, user } = useSession();
   const navigate = useNavigate();

@@ -7,7 +7,7 @@ import { VariableEditor } from './variable-editor.js';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/variables';
 
-/** Which variables are set. */
+/** The variables of a service. */
 export function VariablesPage() {
   const path = useServicePath();
   const service = useService();

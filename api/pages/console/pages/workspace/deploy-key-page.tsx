@@ -16,7 +16,7 @@ type Host = Schemas['DeployKey']['hosts'][number];
 
 const PATH = '/workspaces/{workspaceId}/deploy-key';
 
-/** How are private repositories read over SSH, and from which servers? */
+/** The workspace's deploy key, and the SSH servers for which it was used. */
 export function DeployKeyPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

@@ -23,7 +23,7 @@ const ROLES: readonly { value: Role; text: string }[] = [
   { value: 'owner', text: 'Owner: can do everything' },
 ];
 
-/** Who may do what in the workspace. */
+/** The members of the workspace and their roles. */
 export function MembersPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const { user } = useSession();

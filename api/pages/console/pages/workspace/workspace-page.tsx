@@ -11,7 +11,7 @@ import { WORKSPACE_GROUPS } from './workspace-fields.js';
 
 const PATH = '/workspaces/{workspaceId}';
 
-/** How the workspace is set. */
+/** The settings of the workspace. */
 export function WorkspacePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');
