@@ -254,11 +254,11 @@ describe('The house', () => {
     const opens = /from 'node:fs(\/promises)?'/;
     /** They name only what the platform itself has made: volumes, work folders, stores and archives. */
     const own =
-      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|backup-archive))\.ts$/;
-    const rooms = all.filter(({ path }) => /^workers\/(data|backups)\//.test(path));
+      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|volumes\/(volume-folder|volume-image|service-volumes)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|backup-archive))\.ts$/;
+    const rooms = all.filter(({ path }) => /^workers\/(data|volumes|backups)\//.test(path));
     expect(rooms.length).to.be.greaterThan(20);
     const opening = offenders(rooms, (source) => opens.test(source.text) && !own.test(source.path));
-    expect(opening).to.deep.equal(['workers/data/tenant-folder.ts']);
+    expect(opening).to.deep.equal(['workers/volumes/tenant-folder.ts']);
     const named =
       /(?<!TenantFolder\.)\b(?:open|readFile|writeFile|rm|stat|createReadStream)\([^)]*(?:\.data\b|PG_VERSION|\bSOCKETS\b)/;
     expect(offenders(rooms, (source) => named.test(source.text))).to.deep.equal([]);

@@ -15,6 +15,7 @@ export type { PreviewPresentation as Preview } from '../resources/previews/schem
 export type { RunView as Run } from '../resources/runs/schema.js';
 export type { ServicePresentation as Service } from '../resources/services/schema.js';
 export type { VariablePresentation as Variable } from '../resources/variables/schema.js';
+export type { VolumePresentation as Volume } from '../resources/volumes/schema.js';
 
 export interface Workspace {
   id: string;

@@ -7,6 +7,7 @@ import * as lifecycle from './commands/lifecycle.js';
 import * as previews from './commands/previews.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
+import * as volumes from './commands/volumes.js';
 import { parseDuration } from './terminal-text.js';
 
 /** Helpers that add commands. `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
@@ -23,6 +24,7 @@ export function addServiceCommands(program: Command, parts: Parts): void {
   addLife(program, parts);
   addVariables(program, parts);
   addNames(program, parts);
+  addVolumes(program, parts);
   addDatabases(program, parts);
 }
 
@@ -106,6 +108,37 @@ function addVariables(program: Command, { acts }: Parts): void {
     .description('add missing names to a .env file; values are never read back')
     .argument('[file]', 'the .env file (default: .env)')
     .action(acts((cli, file?: string) => env.pull(cli, file)));
+}
+
+function addVolumes(program: Command, { acts }: Parts): void {
+  const size = () =>
+    new Option('--size <gigabytes>', 'its size in gigabytes').argParser(gigabytes).makeOptionMandatory();
+  const folders = program.command('volumes').description('manage folders of a service that outlive its releases');
+  folders.command('list', { isDefault: true }).alias('ls').description('list the volumes').action(acts(volumes.list));
+  folders
+    .command('create')
+    .description('create a volume, which the next release mounts')
+    .argument('<name>')
+    .requiredOption('--path <path>', 'where the application sees it, such as /data')
+    .addOption(size())
+    .action(acts(volumes.create));
+  folders
+    .command('resize')
+    .description('make a volume larger')
+    .argument('<name>')
+    .addOption(size())
+    .action(acts(volumes.resize));
+  folders
+    .command('delete')
+    .alias('rm')
+    .description('delete a volume with its content')
+    .argument('<name>')
+    .action(acts((cli, name: string) => volumes.remove(cli, name)));
+}
+
+function gigabytes(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Give a whole number of gigabytes, such as 5.');
 }
 
 function addNames(program: Command, { acts, waits, verbose }: Parts): void {

@@ -32,6 +32,8 @@ export interface RouteFacts {
   digest: string | null;
   manifest: ImageManifest | null;
   replicas: ReadyReplica[];
+  /** True if the service has volumes: requests wait while its one replica is replaced. */
+  hasVolumes: boolean;
 }
 
 /** Workers do not wait for an edge that has been silent for longer, in seconds. */
@@ -53,7 +55,8 @@ export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Pr
                  then coalesce(s.configuration ->> 'maintenancePage', '') else '' end as "maintenancePage",
             coalesce((s.configuration ->> 'platformDomainEnabled')::boolean, true) as "platformDomainEnabled",
             s.live_deployment_id as "liveDeploymentId", d.configuration ->> 'cacheProfile' as "cacheProfile",
-            i.digest, i.manifest, coalesce(r.replicas, '[]') as replicas, coalesce(n.names, '[]') as domains
+            i.digest, i.manifest, coalesce(r.replicas, '[]') as replicas, coalesce(n.names, '[]') as domains,
+            exists (select from volumes v where v.service_id = s.id and v.removed_at is null) as "hasVolumes"
        from services s
        left join deployments d on d.id = s.live_deployment_id
        left join images i on i.id = d.image_id

@@ -242,6 +242,30 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await look('run-of-a-long-command');
   });
 
+  it('volumes: adds one, makes it larger and deletes it by its name', async () => {
+    const { page } = window;
+    const web = await make('with files', 'web', { repository: 'https://example.com/files.git', plan: 'starter' });
+    await openService(web, '/volumes');
+    await page.getByText('No volumes yet').waitFor();
+    await page.getByLabel('Name').fill('uploads');
+    await page.getByLabel('Path in the application').fill('/etc');
+    await page.getByRole('button', { name: 'Add volume' }).click();
+    await page.getByText('The volume was not added').waitFor();
+    await page.getByLabel('Path in the application').fill('/data');
+    await page.getByRole('button', { name: 'Add volume' }).click();
+    await page.getByText('1 GB, mounted by the next deployment').waitFor();
+    await look('volumes');
+    await page.getByRole('button', { name: 'Make larger: uploads' }).click();
+    await page.getByRole('dialog').getByLabel('Size in GB').fill('3');
+    await window.checkAccess('the dialog that makes a volume larger');
+    await page.getByRole('dialog').getByRole('button', { name: 'Make larger' }).click();
+    await page.getByText('3 GB, mounted by the next deployment').waitFor();
+    await page.getByRole('button', { name: 'Delete uploads' }).click();
+    await page.getByLabel('Type uploads to confirm').fill('uploads');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No volumes yet').waitFor();
+  });
+
   it('groups: variables that services share', async () => {
     const { page } = window;
     await open('/settings/groups');

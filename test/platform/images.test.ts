@@ -65,6 +65,23 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect(await bodyOf(service.url)).to.equal('an image');
   });
 
+  it('have the volumes of their service, owned by their user, where the image has a folder and where it has none', async () => {
+    const { client } = platform;
+    const startCommand =
+      'echo x >> /data/files/starts; echo x >> /new/place/starts; exec httpd -f -p 80 -h /data/files';
+    const service = await createService(client, {
+      name: 'image volumes',
+      configuration: ofImage('base:1', { startCommand, plan: 'starter' }),
+    });
+    for (const [name, mountPath] of Object.entries({ a: '/data/files', b: '/new/place' })) {
+      await client.expect('POST', `/services/${service.id}/volumes`, { name, mountPath, sizeGb: 1 });
+    }
+    for (let release = 1; release <= 2; release++) {
+      await deploy(client, service.id);
+      expect(await ground.bodyOf(service.url, '/starts')).to.equal('x\n'.repeat(release));
+    }
+  });
+
   it('start what startCommand says instead', async () => {
     const { client } = platform;
     const startCommand =

@@ -203,6 +203,17 @@ describe('The command line rnv', function () {
     expectCode(await rnv.run(['domains', 'remove', 'shop.example.test', '-y'], here()), 5);
   });
 
+  it('volumes are created, made larger and deleted', async () => {
+    const added = await rnv.run(['volumes', 'create', 'uploads', '--path', '/data', '--size', '1'], here());
+    expectCode(added, 0);
+    expect(added.stdout).to.equal('uploads  /data  0.00 of 1 GB  not mounted yet\n');
+    expectCode(await rnv.run(['volumes', 'create', 'etc', '--path', '/etc', '--size', '1'], here()), 2);
+    expectCode(await rnv.run(['volumes', 'resize', 'uploads', '--size', '1'], here()), 0);
+    expect((await rnv.run(['volumes'], here())).stdout).to.match(/^uploads {2}\/data/);
+    expectCode(await rnv.run(['volumes', 'delete', 'uploads', '-y'], here()), 0);
+    expectCode(await rnv.run(['volumes', 'delete', 'uploads', '-y'], here()), 5);
+  });
+
   it('env takes values by stdin only and never shows one', async () => {
     expectCode(await rnv.run(['env', 'set', 'TOKEN=hidden'], here()), 2);
     const outputs = [

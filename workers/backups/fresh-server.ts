@@ -4,10 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { quote } from '../core/quote.js';
 import { withinTime } from '../core/within-time.js';
 import { DATA } from '../data/data-host.js';
-import { TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/service-users.js';
+import { TenantFolder } from '../volumes/tenant-folder.js';
 
 const SOCKETS = 'sockets';
 const STOP = 'stop';

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { onAbort } from '../../shared/core/on-abort.js';
 import type { Redis } from '../../shared/core/redis-client.js';
 import { infoOf, keysOf, openRedis } from '../data/redis-session.js';
-import { TenantFolder } from '../data/tenant-folder.js';
 import { BackupError } from '../failures/explained-errors.js';
+import { TenantFolder } from '../volumes/tenant-folder.js';
 import type { ArchiveWriter } from './backup-archive.js';
 import { RedisReplica } from './redis-replica.js';
 

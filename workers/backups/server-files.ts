@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type pg from 'pg';
-import { TenantFolder } from '../data/tenant-folder.js';
+import { TenantFolder } from '../volumes/tenant-folder.js';
 import { type ArchiveWriter, MAX_ENTRIES, tooManyEntries } from './backup-archive.js';
 
 interface ServerFile {

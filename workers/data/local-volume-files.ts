@@ -2,9 +2,9 @@ import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
+import { TenantFolder } from '../volumes/tenant-folder.js';
 import { DATA, type VolumeFiles } from './data-host.js';
 import type { DataVolume } from './data-volume.js';
-import { TenantFolder } from './tenant-folder.js';
 
 /** Opens a volume of this host. Makes its folder if it is missing, for example after a disk was replaced. */
 export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Promise<VolumeFiles> {

@@ -5,7 +5,8 @@ import { isRouted } from '../../shared/services/model.js';
 
 /** What a host serves. */
 export type Target =
-  | { type: 'proxy'; replicas: ReadyReplica[] }
+  /** With `holds` requests wait for a replica if there is none, or if none can be reached. */
+  | { type: 'proxy'; replicas: ReadyReplica[]; holds?: true }
   | {
       type: 'static';
       digest: string;
@@ -16,7 +17,7 @@ export type Target =
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
-  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica' };
+  | { type: 'unavailable'; reason: 'suspended' | 'not_deployed' | 'no_ready_replica'; holds?: true };
 
 export interface Route {
   serviceId: string;
@@ -63,8 +64,9 @@ function targetOf(facts: RouteFacts): Target {
       cacheProfile: facts.cacheProfile ?? 'none',
     };
   }
-  if (facts.replicas.length === 0) return { type: 'unavailable', reason: 'no_ready_replica' };
-  return { type: 'proxy', replicas: facts.replicas };
+  const holds = facts.hasVolumes ? { holds: true as const } : {};
+  if (facts.replicas.length === 0) return { type: 'unavailable', reason: 'no_ready_replica', ...holds };
+  return { type: 'proxy', replicas: facts.replicas, ...holds };
 }
 
 /** Returns the table of all services. An unchanged route stays the same object. */

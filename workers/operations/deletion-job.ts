@@ -7,6 +7,7 @@ import { removeBackupsOfDeleted } from '../backups/remove-backups.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import { edgesApplied } from '../releases/edges-applied.js';
 import { runningReleases } from '../releases/release-store.js';
+import { removeDeletedVolumes } from '../volumes/service-volumes.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 
@@ -36,6 +37,7 @@ export function deletionJob(
     await deps.db.transaction((trx) => eraseService(trx, service.id));
     // The volume may be on another host, which removes it in its next sweep.
     await deps.data.removeVolumes();
+    await removeDeletedVolumes(deps, deps.data.hostId);
     await removeBackupsOfDeleted(deps);
     return DONE;
   });

@@ -27,6 +27,7 @@ export interface DeploymentParts {
   service: DeployedService | null;
   image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
+  hasVolumes: boolean;
 }
 
 /** Returns SQL for the deployments `d` of `from` with their parts. */
@@ -34,7 +35,8 @@ function partsSql(from: string): string {
   const columns = (table: string, names: readonly string[]) =>
     names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');
   const own = DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ');
-  return `select ${own}, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)}
+  return `select ${own}, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)},
+      exists (select from volumes v where v.service_id = d.service_id and v.removed_at is null) as has_volumes
     from ${from} d
     left join services service on service.id = d.service_id and service.deleted_at is null
     left join images image on image.id = d.image_id
@@ -51,6 +53,7 @@ function partsOf(row: Record<string, unknown>): DeploymentParts {
     service: part('service', SERVICE),
     image: part('image', IMAGE),
     snapshot: part('snapshot', SNAPSHOT),
+    hasVolumes: row.has_volumes,
   } as unknown as DeploymentParts;
 }
 

@@ -41,13 +41,14 @@ export async function loadReleaseSpec(
 ): Promise<ReleaseSpec> {
   const parts = await deploymentParts(db, deploymentId);
   if (!parts?.service || !parts.image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
-  const { deployment, service, image, snapshot } = parts;
+  const { deployment, service, image, snapshot, hasVolumes } = parts;
   const spec = {
     deploymentId,
     serviceId: service.id,
     workspaceId: service.workspace_id,
     userNumber: service.user_number,
     kind: service.kind,
+    hasVolumes,
     slug: service.slug,
     environmentId: service.environment_id,
     configuration: {

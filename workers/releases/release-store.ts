@@ -73,7 +73,7 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 
 /**
  * Returns live releases without any wanted replica, so that no controller would start one.
- * A database is left out while it is being deployed or an operation works on its volume.
+ * A service with a volume is left out while it is being deployed or an operation works on its volume.
  */
 export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(
@@ -91,6 +91,9 @@ export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: s
                            and (v.held_until >= now()
                                 or exists (select 1 from deployments n where n.service_id = s.id and n.finished_at is null
                                               and n.admitted_at is not null)
-                                or exists (select 1 from replicas r where r.volume_id = v.id and r.state <> 'stopped')))`,
+                                or exists (select 1 from replicas r where r.volume_id = v.id and r.state <> 'stopped')))
+        and not (exists (select from volumes v where v.service_id = s.id and v.removed_at is null)
+                 and (exists (select from deployments n where n.service_id = s.id and n.finished_at is null and n.admitted_at is not null)
+                      or exists (select from replicas r where r.volume_id = s.id and r.state <> 'stopped')))`,
   );
 }

@@ -1,5 +1,6 @@
-import type { Transaction } from '../../shared/core/database/database-client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
+import { findDataServer } from '../../shared/data/store.js';
 import {
   abandonReplacement,
   beginReplacement,
@@ -30,13 +31,15 @@ export async function applyReplacements(
   all: readonly ReplicaRow[],
   hasRoom: (row: ReplicaRow) => Promise<boolean>,
 ): Promise<void> {
-  // A volume never has a second server. The replica's controller restarts a server that hangs.
-  const rows = all.filter((row) => row.volume_id === null);
+  // The controller of a data server restarts one that hangs.
+  const servers = await dataServersAmong(deps.db, all);
+  const rows = all.filter((row) => row.volume_id === null || !servers.has(row.volume_id));
   const now = Date.now();
   const cramped = new Set<string>();
   for (const row of rows) {
     const isDue = row.replace_at !== null && row.replace_at.getTime() <= now && row.desired === 'running';
-    if (isDue && !(await fits(deps, row, hasRoom))) cramped.add(row.id);
+    // A volume never has a second replica.
+    if (isDue && (row.volume_id !== null || !(await fits(deps, row, hasRoom)))) cramped.add(row.id);
   }
   const startMs = deps.config.releaseTimeoutSeconds * 1000;
   for (const action of planReplacements(rows, { now, startMs, hasRoom: ({ id }) => !cramped.has(id) })) {
@@ -47,6 +50,13 @@ export async function applyReplacements(
       deps.log.warn({ replica: id, err: error }, `a replica was not replaced: ${errorMessage(error)}`);
     }
   }
+}
+
+/** Returns those services of replicas with a volume that are data services. */
+async function dataServersAmong(db: Db, rows: readonly ReplicaRow[]): Promise<Set<string>> {
+  const ids = rows.flatMap(({ volume_id, replace_at }) => (replace_at === null ? [] : (volume_id ?? [])));
+  const known = await Promise.all(ids.map((id) => findDataServer(db, id)));
+  return new Set(known.flatMap((server) => server?.id ?? []));
 }
 
 /** Returns false also if that is unknown, for example because the release cannot be read. */

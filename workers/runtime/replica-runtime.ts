@@ -1,3 +1,4 @@
+import type { Db } from '../../shared/core/database/database-client.js';
 import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { isDataKind } from '../../shared/services/model.js';
@@ -6,6 +7,7 @@ import { isCurrentRelease, isReleasing, runningReleases } from '../releases/rele
 import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOf } from '../replicas/store.js';
+import { settleVolumes } from '../volumes/volume-store.js';
 import { explainExit, explainSilence } from './explain-release.js';
 import { replicaChange } from './replica-change.js';
 import type { ReplicaHost } from './replica-host.js';
@@ -49,7 +51,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async release(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
-    if (isDataKind(spec.kind)) return this.#bringUpAlone(spec, false, signal);
+    if (isAlone(spec)) return this.#bringUpAlone(spec, false, signal);
     await this.#bringUp(spec, spec.configuration.replicas, false, signal);
   }
 
@@ -59,7 +61,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
-    if (isDataKind(spec.kind)) return this.#bringUpAlone(spec, false, signal);
+    if (isAlone(spec)) return this.#bringUpAlone(spec, false, signal);
     const before = await this.#running(spec.deploymentId);
     try {
       await this.#bringUp(spec, replicas, false, signal);
@@ -77,7 +79,7 @@ export class ReplicaRuntime implements RuntimeDriver {
 
   async restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void> {
     if (!isResident(spec)) return;
-    if (isDataKind(spec.kind)) return this.#bringUpAlone(spec, true, signal);
+    if (isAlone(spec)) return this.#bringUpAlone(spec, true, signal);
     const before = await this.#running(spec.deploymentId);
     const { generation: oldest, count } = generationToReplace(before, spec.configuration.replicas);
     let generation = 0;
@@ -112,8 +114,8 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Starts the one server of a volume after every other server of the service has ended; with `fresh` also after its
-   * own has. Waits until no operation or deployment uses the volume. Throws `ReleaseError`, also if a server cannot be
+   * Starts the one replica of a volume after every other replica of the service has ended; with `fresh` also after its
+   * own has. Waits until no operation or deployment uses the volume. Throws `ReleaseError`, also if a replica cannot be
    * stopped because its host is away.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
@@ -137,13 +139,15 @@ export class ReplicaRuntime implements RuntimeDriver {
   async #hostOf(spec: ReleaseSpec): Promise<string> {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
+    if (spec.hasVolumes) {
+      if (this.#host.hostOfData) throw new ReleaseError('RUNTIME=swarm mounts no volumes; delete those of the service');
+      return onlineHost(db, (await settleVolumes(db, serviceId, hostId)) ?? hostId);
+    }
     if (!isDataKind(kind)) return hostId;
     if (this.#host.hostOfData) return this.#host.hostOfData(spec);
     const able = await hostFor(db, kind, hostId);
     if (able === null) throw new ReleaseError(`no host that is online can run ${kind}`);
-    const settled = await settleHost(db, serviceId, able);
-    if (await isHostOnline(db, settled)) return settled;
-    throw new ReleaseError(`the host ${settled}, which has its volume, is away; no other host can have its data`);
+    return onlineHost(db, await settleHost(db, serviceId, able));
   }
 
   /** Requests replicas and waits until all of their generation are ready. Returns the generation. Throws `ReleaseError`. */
@@ -154,7 +158,7 @@ export class ReplicaRuntime implements RuntimeDriver {
       serviceId: spec.serviceId,
       deploymentId: spec.deploymentId,
       hostId: await this.#hostOf(spec),
-      volumeId: isDataKind(spec.kind) ? spec.serviceId : null,
+      volumeId: isAlone(spec) ? spec.serviceId : null,
     };
     const generation = await wantReplicas(db, release, count, fresh);
     const deadline = Date.now() + config.releaseTimeoutSeconds * 1000;
@@ -206,6 +210,17 @@ export class ReplicaRuntime implements RuntimeDriver {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
+}
+
+/** Returns true for a release that has no replica beside it, because it uses a volume. */
+function isAlone({ kind, hasVolumes = false }: ReleaseSpec): boolean {
+  return isDataKind(kind) || hasVolumes;
+}
+
+/** Returns the host that has the volume of a service. Throws `ReleaseError` if it is away. */
+async function onlineHost(db: Db, hostId: string): Promise<string> {
+  if (await isHostOnline(db, hostId)) return hostId;
+  throw new ReleaseError(`the host ${hostId}, which has its volume, is away; no other host can have its data`);
 }
 
 /** Returns true if a release has processes all the time. A site has none, and a cron service only during a run. */

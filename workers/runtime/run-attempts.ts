@@ -1,6 +1,7 @@
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../replicas/attempt-store.js';
+import { settleVolumes } from '../volumes/volume-store.js';
 import { attemptProgress } from './attempt-progress.js';
 import { replicaChange } from './replica-change.js';
 import { POLL_MS, type ReplicaRuntimeDeps, stopDeadline } from './replica-runtime-deps.js';
@@ -14,13 +15,14 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
 /** Carries out `RuntimeDriver.runAttempt`. Each attempt is one replica that ends by itself. */
 export async function runAttempt(
   deps: Deps,
-  { serviceId, deploymentId }: ReleaseSpec,
+  { serviceId, deploymentId, hasVolumes }: ReleaseSpec,
   { runId, runNumber, attempt, timeoutMs }: RunAttempt,
   signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   signal.throwIfAborted();
   const { db, listener, hostId, config } = deps;
-  await wantAttempt(db, { runId, runNumber, attempt, serviceId, deploymentId, hostId });
+  const place = hasVolumes ? ((await settleVolumes(db, serviceId, hostId)) ?? hostId) : hostId;
+  await wantAttempt(db, { runId, runNumber, attempt, serviceId, deploymentId, hostId: place });
   const startMs = config.releaseTimeoutSeconds * 1000;
   for (;;) {
     const progress = attemptProgress(await findAttempt(db, runId, attempt), { now: Date.now(), timeoutMs, startMs });

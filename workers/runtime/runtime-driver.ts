@@ -11,6 +11,8 @@ export interface ReleaseSpec {
   workspaceId: string;
   userNumber: number;
   kind: ServiceKind;
+  /** True if the service has volumes, which one replica at a time may have. */
+  hasVolumes?: boolean;
   /** The service's name at the edge and in its private network. */
   slug: string;
   /** Services of one environment share a private network; null if the service is in no environment. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ImageProcess } from '../../shared/images/model.js';
 import { type Capabilities, type ContainerKind, capabilitiesOf } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
-import { hostMounts, imageMounts, type Mount, maskedPaths } from './container-mounts.js';
+import { hostMounts, imageMounts, maskedPaths } from './container-mounts.js';
 import { MARKER } from './process-table.js';
 import {
   APP_PATH,
@@ -14,6 +14,7 @@ import {
   type HostedCommand,
   INIT_PATH,
   MAPPED_ROOT,
+  type Mount,
   NOT_OWNED,
   type Plan,
   resourceLimits,

@@ -18,6 +18,7 @@ import {
 import { hostSeccomp } from './seccomp.js';
 import { isRoot } from './service-users.js';
 import { ENTER, INIT, PYTHON, RECORD } from './shell-programs.js';
+import { MOUNT_VOLUMES } from './volume-mounts.js';
 
 /** The folders of the host's system that every container sees, read-only. Nothing else of the host is visible. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
@@ -60,12 +61,13 @@ export async function findContainers(
   await mkdir(rootfs, { recursive: true });
   await chmod(rootfs, 0o755);
   const system = await prepareRoot(rootfs);
-  const [record, enter] = [join(folder, 'record'), join(folder, 'enter')];
+  const [record, enter, mountVolumes] = [join(folder, 'record'), join(folder, 'enter'), join(folder, 'mount-volumes')];
   await replaceFile(join(rootfs, INIT_PATH), INIT);
   await mkdir(join(rootfs, OTHER_NAMES_PATH), { recursive: true });
   await replaceFile(join(rootfs, OTHER_NAMES_PATH, 'python'), PYTHON);
   await replaceFile(record, RECORD);
   await replaceFile(enter, ENTER);
+  await replaceFile(mountVolumes, MOUNT_VOLUMES);
   const [seccomp, overlayOptions, resolver, hasHosts, hasImageTools] = await Promise.all([
     hostSeccomp(),
     usableOverlay(folder),
@@ -74,7 +76,7 @@ export async function findContainers(
     canRunImages(),
   ]);
   const swap = cgroups !== null && (await limitsSwap(cgroups));
-  const programs = { conmon, rootfs, record, enter };
+  const programs = { conmon, rootfs, record, enter, mountVolumes };
   const shared = { ...programs, system, hasImageTools, seccomp, overlayOptions, limitsSwap: swap, resolver, hasHosts };
   return found.map((runtime) => ({ runtime, ...shared }));
 }

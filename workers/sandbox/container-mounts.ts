@@ -9,10 +9,12 @@ import {
   INIT_PATH,
   INSIDE,
   isBelow,
+  type Mount,
   ownName,
   type Plan,
   TOOLS_PATH,
 } from './sandbox-plan.js';
+import { volumeMounts, withVolumePoints } from './volume-mounts.js';
 
 /** Where programs read how much memory they may use. */
 const CGROUPS = '/sys/fs/cgroup';
@@ -49,14 +51,6 @@ const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
 /** Folders in which the image programs keep their own files while they run. */
 const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
-
-/** A mount as the OCI runtime specification writes it. */
-export interface Mount {
-  destination: string;
-  type: string;
-  source: string;
-  options: string[];
-}
 
 /** Returns the paths that are masked in a container, with or without a control group. */
 export function maskedPaths(hasCgroup: boolean): string[] {
@@ -98,7 +92,7 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
         };
   return [
     ...kernelMounts(host, plan),
-    ...system.map((folder) => bind(folder, folder)),
+    ...system.map((folder) => withVolumePoints(bind(folder, folder), plan)),
     ...host.hidden.filter(isVisible).map(hide),
     ...(mapped === null ? [] : OF_IMAGE_TOOLS.map((folder) => tmpfs(folder, 'mode=0755'))),
     bind(join(scratch, 'tmp'), '/tmp', WRITABLE),
@@ -113,6 +107,7 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
     ...hiddenOwn(host).map((path, index) => bind(path, `${INSIDE}/${ownName(index)}`)),
     ...tools.map((path) => bind(path, `${TOOLS_PATH}/${basename(path)}`)),
     ...writable.map((path) => bind(path, path, WRITABLE)),
+    ...volumeMounts(plan),
   ];
 }
 
@@ -124,7 +119,8 @@ export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean
 /** Returns the mounts above an image's root. */
 export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
-  return [...kernelMounts(host, plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
+  const init = bind(join(oci.rootfs, INIT_PATH), INIT_PATH);
+  return [...kernelMounts(host, plan), ...nameMounts(oci, plan), init, ...volumeMounts(plan)];
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {

@@ -45,6 +45,7 @@ import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
 import { hasUsers, uidOf } from './service-users.js';
 import { stopRequest } from './stop-signal.js';
+import { CONTENT } from './volume-mounts.js';
 
 interface Dependencies extends SandboxPlace {
   /** Marks this platform's processes on a host that may run another one. */
@@ -248,9 +249,12 @@ export class HostSandbox implements Sandbox {
     this.#expected.delete(spec.id);
     const made = (await expected) ?? (await this.#make(spec, tied));
     const { fileSizeMb } = spec.limits;
+    const isRun = tied || spec.isRun === true;
+    // What a volume held before is not the run's.
+    const volumes = isRun ? [] : (spec.volumes ?? []).map(({ folder }) => join(folder, CONTENT));
     try {
-      await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? [])], {
-        isRun: tied || spec.isRun === true,
+      await noteStorage(made.scratch, [made.directory, ...(spec.writable ?? []), ...volumes], {
+        isRun,
         fileSizeMb,
       });
       return prepareCommand(this.#place, spec, made, { marker: this.#processes.markOf(spec.id), tied });

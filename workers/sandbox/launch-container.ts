@@ -11,6 +11,7 @@ import { spawnOwn } from './own-child.js';
 import { type Launched, launched } from './sandbox-child.js';
 import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
+import { makeVolumePoints, ownRoot, volumeArguments } from './volume-mounts.js';
 
 /** The parts from which a container is made. */
 export interface Container {
@@ -42,15 +43,24 @@ function joinOf({ plan: { network } }: Container): readonly string[] {
 }
 
 /** Returns arguments before the runtime that give it mounts which no other process sees. */
-function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, network } }: Container): string[] {
+function mountsOf({ host, plan }: Container): string[] {
+  const { level, oci } = host;
+  const { mapped, image, directory, network, volumes } = plan;
   const own = ['unshare', '--mount', '--propagation', 'private'];
+  const volumesOf = volumeArguments(host, plan);
   // In a network's user namespace, the runtime may open its mounts only if they belong to that namespace.
-  if (!mapped) return level === 'rootless' && network ? own : [];
+  const needsOwn = level === 'rootless' ? network != null : volumes.length > 0;
+  if (!mapped) return needsOwn ? [...own, ...volumesOf] : volumesOf;
   const root =
     mapped.process !== null && image !== null
       ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
       : ['bind', oci.rootfs];
-  return [...own, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+  return [...own, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+}
+
+/** The host as the container sees it: one with volumes has a root of its own. */
+function hostFor({ host, plan: { volumes, mapped, scratch } }: Container): ContainedHost {
+  return volumes.length === 0 || mapped !== null ? host : { ...host, oci: { ...host.oci, rootfs: ownRoot(scratch) } };
 }
 
 /**
@@ -58,8 +68,10 @@ function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, netw
  * and it is removed.
  */
 async function writeBundle(container: Container): Promise<void> {
-  const { host, plan, command, id } = container;
+  const { plan, command, id } = container;
+  const host = hostFor(container);
   const { bundle, config, exits } = pathsOf(container);
+  if (plan.mapped === null) await makeVolumePoints(container.host, plan);
   const text = JSON.stringify(containerConfig(host, plan, command, id));
   const { upper, work } = overlayFolders(plan.directory);
   // The kernel refuses to mount a volatile overlay again unless its working folder is new.

@@ -102,6 +102,7 @@ export function prepareCommand(
     image,
     scratch,
     writable: spec.writable ?? [],
+    volumes: spec.volumes ?? [],
     tools: spec.tools ?? [],
     limits: spec.limits,
     tied,

@@ -3,7 +3,7 @@ import type { ImageProcess } from '../../shared/images/model.js';
 import type { Attachment } from '../network/network-model.js';
 import type { ContainerKind } from './capabilities.js';
 import type { CgroupRoots } from './cgroup.js';
-import type { SandboxLevel, SandboxLimits } from './sandbox.js';
+import type { SandboxLevel, SandboxLimits, SandboxVolume } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
 /**
@@ -56,6 +56,8 @@ export interface ContainerHost {
   rootfs: string;
   /** The program that records how a detached container ended. */
   record: string;
+  /** The program that locks and mounts the volumes of a container and then starts it. */
+  mountVolumes: string;
   /** The program that mounts the root of a container with users of its own and then starts it. */
   enter: string;
   /** Real folders of the host's system that containers see. */
@@ -100,6 +102,7 @@ export interface Plan {
   /** This sandbox's private folder, with `home`, `tmp`, `passwd` and `group`. */
   scratch: string;
   writable: string[];
+  volumes: readonly SandboxVolume[];
   tools: readonly string[];
   limits: SandboxLimits;
   /** True if the sandbox must not outlive the worker. */
@@ -117,6 +120,14 @@ export interface Plan {
 interface MappedRoot {
   firstUser: number;
   process: ImageProcess | null;
+}
+
+/** A mount as the OCI runtime specification writes it. */
+export interface Mount {
+  destination: string;
+  type: string;
+  source: string;
+  options: string[];
 }
 
 /** A hosted command: its folder, its environment and its command line. */

@@ -28,6 +28,8 @@ export interface SandboxSpec {
   isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
+  /** Volumes that the command sees. Only with containers. */
+  volumes?: readonly SandboxVolume[];
   /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in this order. */
   tools?: readonly string[];
   /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
@@ -46,6 +48,18 @@ export interface SandboxSpec {
   network?: NetworkSpec;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
   port?: number;
+}
+
+/** A volume and where a command sees it. */
+export interface SandboxVolume {
+  /** The folder of the volume below DATA_DIR. Its content is in `data`: a file system in the file `image`, if there is that file. */
+  folder: string;
+  /** An absolute path. */
+  path: string;
+  /** True if no other command may have it exclusively at the same time. The kernel's lock ends with the command. */
+  exclusive: boolean;
+  /** True if the file system has to grow to the size of `image` before it is mounted. */
+  grows: boolean;
 }
 
 /** The part of a sandbox that is decided before its command. */

@@ -3,6 +3,7 @@ import { isDataKind } from '../../shared/services/model.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { releasesWithoutReplicas } from '../releases/release-store.js';
+import { hostOfVolumes } from '../volumes/volume-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** How long the sweep waits for one release's replicas to become ready, in milliseconds. */
@@ -24,8 +25,9 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
     async ({ deploymentId }) => {
       const spec = await loadReleaseSpec(deps.db, deps.keyring, deploymentId);
       if (!(await deps.images.has(spec.image))) return [];
-      // A database is started on the host that has its volume; another host's sweep leaves it alone.
+      // A service with a volume is started on the host that has it; another host's sweep leaves it alone.
       if (isDataKind(spec.kind) && !(await hasVolume(deps, spec.serviceId))) return [];
+      if (spec.hasVolumes && !(await mayHaveVolumes(deps, spec.serviceId))) return [];
       await deps.runtime.scale(spec, spec.configuration.replicas, AbortSignal.timeout(READY_WITHIN_MS));
       return [`started release ${deploymentId} again`];
     },
@@ -34,4 +36,10 @@ export async function reviveReleases(deps: JobDeps): Promise<string[]> {
 
 async function hasVolume({ db, data }: JobDeps, serviceId: string): Promise<boolean> {
   return (await findDataServer(db, serviceId))?.host_id === data.hostId;
+}
+
+/** True if this host has the volumes of a service, or no host has. */
+async function mayHaveVolumes({ db, data }: JobDeps, serviceId: string): Promise<boolean> {
+  const hostId = await hostOfVolumes(db, serviceId);
+  return hostId === null || hostId === data.hostId;
 }

@@ -32,6 +32,7 @@ import { deleteOldReplicas } from '../replicas/store.js';
 import { tickSchedules } from '../runs/tick-schedules.js';
 import { usersInUse } from '../sandbox/users-in-use.js';
 import { scaleServices } from '../scaling/scale-services.js';
+import { removeDeletedVolumes } from '../volumes/service-volumes.js';
 import { sendWebhooks, storeBudgetDeliveries } from '../webhooks/send-webhooks.js';
 import type { JobDeps } from '../worker-deps.js';
 import { sendBudgetAlerts } from './budget-alerts.js';
@@ -41,6 +42,7 @@ import { reviveReleases } from './revive-releases.js';
 import { expireBackups, removeBackupLeftovers, scheduleBackups } from './schedule-backups.js';
 import { showPullRequests } from './show-pull-requests.js';
 import type { SweepDefinition } from './sweeps.js';
+import { watchVolumes } from './watch-volumes.js';
 
 function sweepOf(scope: SweepDefinition['scope']) {
   return (name: string, schedule: string, sweep: SweepDefinition['sweep']): SweepDefinition => {
@@ -83,6 +85,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
       withoutRepairs(() => keepMetrics(deps)),
     ),
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
+    ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
     // A number rests for hours, and this examines every file.
     ofHost(
@@ -152,11 +155,13 @@ async function keepPreviews(deps: JobDeps): Promise<string[]> {
   return [...(await reapPreviews(deps)), ...(await showPullRequests(deps))];
 }
 
-async function removeVolumes({ db, data, config: { dataDir } }: JobDeps): Promise<string[]> {
+async function removeVolumes(deps: JobDeps): Promise<string[]> {
+  const { db, data, config } = deps;
   const gone = async (ids: readonly string[]) => new Set(await goneServices(db, ids));
   return [
-    ...removed(await data.removeVolumes(), 'volumes of deleted services'),
-    ...removed(await removeCaches(dataDir, gone), 'build caches of deleted services'),
+    ...removed(await data.removeVolumes(), 'volumes of deleted databases'),
+    ...removed(await removeDeletedVolumes(deps, data.hostId), 'deleted volumes'),
+    ...removed(await removeCaches(config.dataDir, gone), 'build caches of deleted services'),
   ];
 }
 

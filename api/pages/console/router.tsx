@@ -122,6 +122,11 @@ const metrics = createRoute({
   path: '/metrics',
   component: lazyRouteComponent(() => import('./pages/metrics/metrics-page.js'), 'MetricsPage'),
 });
+const volumes = createRoute({
+  getParentRoute: () => service,
+  path: '/volumes',
+  component: lazyRouteComponent(() => import('./pages/volumes/volumes-page.js'), 'VolumesPage'),
+});
 const domains = createRoute({
   getParentRoute: () => service,
   path: '/domains',
@@ -177,6 +182,7 @@ export const router = createRouter({
         logs,
         variables,
         metrics,
+        volumes,
         domains,
         previews,
         hooks,

@@ -6,9 +6,9 @@ import { openPasswords, prepareDataServer } from '../../../shared/data/commands.
 import { ADMIN_USER, storageBytes } from '../../../shared/data/model.js';
 import { findDataServer } from '../../../shared/data/store.js';
 import { databasePlanOf } from '../../../shared/services/plan-catalog.js';
-import { folderBytes } from '../../../workers/data/folder-bytes.js';
 import { settlePostgres } from '../../../workers/data/settle-postgres.js';
 import { watchStorage } from '../../../workers/data/storage-watch.js';
+import { folderBytes } from '../../../workers/volumes/folder-bytes.js';
 import type { JobDeps } from '../../../workers/worker-deps.js';
 import { startPostgresServer, type TestPostgres } from '../../support/data-servers.js';
 import { makeService } from '../../support/factories.js';

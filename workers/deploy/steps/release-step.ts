@@ -2,7 +2,6 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
-import { listVolumes } from '../../../shared/volumes/store.js';
 import { ReleaseError } from '../../failures/explained-errors.js';
 import { edgesApplied } from '../../releases/edges-applied.js';
 import { withoutSearchPath } from '../../releases/release-of-run.js';
@@ -31,8 +30,6 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   }
 
   if (isDataKind(spec.kind)) return releaseServer(run, spec);
-  if ((await listVolumes(deps.db, spec.serviceId)).length > 0)
-    throw new ReleaseError('this version does not mount volumes; delete the volumes of the service');
   const { preDeployCommand } = spec.configuration;
   const command = preDeployCommand || withoutSearchPath(spec.image.manifest.releaseCommand ?? '');
   if (command !== '') {
@@ -50,7 +47,7 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
     await run.say(
       `Starts ${spec.configuration.replicas === 1 ? 'a replica' : `${spec.configuration.replicas} replicas`} with: ${command}`,
     );
-    await deps.runtime.release(spec, run.signal);
+    await (spec.hasVolumes ? takeVolumes(run, spec) : deps.runtime.release(spec, run.signal));
     await sayPort(run, spec);
   }
   return healthy(run);
@@ -74,21 +71,31 @@ async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
  * If the new server does not start, the old one starts again, which keeps the time without a server short.
  */
 async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<DeploymentEvent> {
-  const { deps } = run;
   await run.say('Starts the server; one that runs is stopped first, because a volume has one server');
-  try {
-    await deps.runtime.release(spec, run.signal);
-  } catch (error) {
-    if (!run.signal.aborted) await startOldServer(run, spec);
-    throw error;
-  }
+  await releaseAlone(run, spec);
   await run.say('The server accepts connections');
   await run.channel.close();
   run.signal.throwIfAborted();
   return { type: 'routeSwitched' };
 }
 
-async function startOldServer(
+/** Starts a release with volumes. Meanwhile no replica runs, and the edges hold requests. */
+async function takeVolumes(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
+  await run.say('A replica that runs is stopped first, because one at a time has the volumes; requests wait meanwhile');
+  await releaseAlone(run, spec);
+}
+
+/** Starts the only replica of a service. If it does not become ready, the previous release runs again. */
+async function releaseAlone(run: DeploymentRun, spec: ReleaseSpec): Promise<void> {
+  try {
+    await run.deps.runtime.release(spec, run.signal);
+  } catch (error) {
+    if (!run.signal.aborted) await startOldRelease(run, spec);
+    throw error;
+  }
+}
+
+async function startOldRelease(
   { deps, channel }: DeploymentRun,
   { serviceId, deploymentId }: ReleaseSpec,
 ): Promise<void> {
@@ -98,10 +105,10 @@ async function startOldServer(
     await deps.runtime.stop(deploymentId);
     const old = await loadReleaseSpec(deps.db, deps.keyring, live);
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
-    await channel.write('system', 'The server of the previous release runs again', 'warn');
+    await channel.write('system', 'The previous release is running again', 'warn');
   } catch (error) {
-    // The sweep of releases without a server tries again.
-    await channel.write('system', `The server of the previous release does not start: ${errorMessage(error)}`, 'error');
+    // The sweep of releases without a replica tries again.
+    await channel.write('system', `The previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }
 

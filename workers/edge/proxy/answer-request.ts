@@ -1,5 +1,6 @@
 import { badRequest, PAGES, sendMaintenance, sendPage } from './error-pages.js';
 import type { Exchange } from './exchange.js';
+import { type HeldRequests, holds } from './held-requests.js';
 import type { LiveTable } from './live-table.js';
 import { ambiguity, hasBody } from './proxy-headers.js';
 import { forward } from './replicas/forward-request.js';
@@ -15,10 +16,13 @@ export interface AnswerSources {
   imagesDir: string;
   /** Loads a service's route again. Never rejects, and resolves within a time limit. */
   refresh: (serviceId: string) => Promise<void>;
+  /** Requests that wait for a replica. */
+  held: HeldRequests;
 }
 
 /** Answers a request according to the route of its host. */
-export function answer(exchange: Exchange, { table, imagesDir, refresh }: AnswerSources): void {
+export function answer(exchange: Exchange, sources: AnswerSources): void {
+  const { table, imagesDir, refresh } = sources;
   const { req, upgrade } = exchange;
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
   const live = problem === null ? table.find(exchange.host) : undefined;
@@ -32,13 +36,29 @@ export function answer(exchange: Exchange, { table, imagesDir, refresh }: Answer
     exchange.traffic = live.traffic;
     if (!isAllowed(live.allow, exchange.client.address)) sendPage(exchange, PAGES.notAllowed);
     else if (maintenance !== null) sendMaintenance(exchange, maintenance);
-    else if (target.type === 'unavailable') sendPage(exchange, PAGES[target.reason]);
-    else if (target.type === 'static') answerFromSite(exchange, target, imagesDir);
+    else if (target.type === 'unavailable') {
+      if (!holdRequest(exchange, sources)) sendPage(exchange, PAGES[target.reason]);
+    } else if (target.type === 'static') answerFromSite(exchange, target, imagesDir);
     else {
       const upstreams = () => table.find(exchange.host)?.upstreams ?? [];
-      forward(exchange, { upstreams, refresh: () => refresh(serviceId) });
+      forward(exchange, {
+        upstreams,
+        refresh: () => refresh(serviceId),
+        hold: () => holdRequest(exchange, sources),
+      });
     }
   }
+}
+
+/** Lets the request wait for a replica of its service. Returns false if it has to be answered now. */
+function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
+  const { table, held } = sources;
+  const route = table.find(exchange.host)?.route;
+  if (route === undefined || !holds(route)) return false;
+  return held.hold(exchange, route, {
+    resume: () => answer(exchange, sources),
+    giveUp: () => sendPage(exchange, PAGES.no_ready_replica),
+  });
 }
 
 /** Answers from a site's files. Libraries with their own callbacks read them. */

@@ -11,6 +11,7 @@ import { type AnswerSources, answer } from './answer-request.js';
 import { Containment, type EdgeCounters, ownSocket } from './containment.js';
 import { PAGES, sendPage } from './error-pages.js';
 import type { Exchange } from './exchange.js';
+import { HeldRequests } from './held-requests.js';
 import { LiveTable } from './live-table.js';
 import { type EdgeSide, openExchange, passTurn, pipelinesTooMuch, takeTurn } from './open-exchange.js';
 import { hasBody } from './proxy-headers.js';
@@ -46,6 +47,8 @@ export interface EdgeTimeouts extends ReplicaTimes {
   closeMs: number;
   /** How long a request may wait for a fresh route. */
   refreshMs: number;
+  /** How long a request waits for the replica of a service with volumes. */
+  holdMs: number;
 }
 
 export const TIMEOUTS: EdgeTimeouts = {
@@ -55,6 +58,7 @@ export const TIMEOUTS: EdgeTimeouts = {
   drainMs: 20_000,
   closeMs: 10_000,
   refreshMs: 2_000,
+  holdMs: 30_000,
 };
 /** Defaults of the settings (shared/core/settings). */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
@@ -72,6 +76,7 @@ export class NodeEdge implements Edge {
   readonly #timeouts: EdgeTimeouts;
   readonly #table: LiveTable;
   readonly #server: Server;
+  readonly #held: HeldRequests;
   readonly #exchanges = new Gauge();
   readonly #upgraded = new Set<Socket>();
   readonly #counters: EdgeCounters = { failedExchanges: 0, closedConnections: 0, refusedConnections: 0 };
@@ -87,11 +92,12 @@ export class NodeEdge implements Edge {
     const limits = { ...LIMITS, ...options.limits };
     this.#options = options;
     this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
+    this.#held = new HeldRequests(this.#timeouts.holdMs);
     this.#table = new LiveTable(this.#timeouts, options.traffic ?? new TrafficMeter());
     this.#side = { log, counters: this.#counters, encoders: new EncoderBudget(), behindProxy };
     this.#outside = new Containment({ log, counters: this.#counters, labels: {}, end: () => undefined });
     const refresh = (serviceId: string) => this.#refresh(serviceId);
-    this.#sources = { table: this.#table, imagesDir: options.imagesDir, refresh };
+    this.#sources = { table: this.#table, imagesDir: options.imagesDir, refresh, held: this.#held };
     this.#connections = new Connections(limits, this.#counters, behindProxy);
     this.#server = createServer({
       keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
@@ -138,11 +144,13 @@ export class NodeEdge implements Edge {
 
   async apply(table: RouteTable): Promise<void> {
     const left = this.#table.swap(table);
+    this.#held.wake((host) => this.#table.find(host)?.route);
     await Promise.all(left.map((upstream) => upstream.requests.empty(this.#timeouts.drainMs)));
   }
 
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#held.close();
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeAllConnections();

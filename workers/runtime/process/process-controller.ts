@@ -9,6 +9,7 @@ import type { ReplicaRow } from '../../replicas/rows.js';
 import { abandonStart, recordProcess, releaseReplica } from '../../replicas/start-store.js';
 import { recordExit, recordStopped } from '../../replicas/store.js';
 import type { StartedProcess } from '../../sandbox/sandbox.js';
+import type { ServiceVolumes } from '../../volumes/service-volumes.js';
 import type { HostAllowance } from '../log-allowance.js';
 import type { ReplicaController } from '../replica-host.js';
 import { isExplained, RetainedRelease } from '../retained-release.js';
@@ -37,7 +38,7 @@ const WATCHED_MS = 5_000;
 /** Polling interval if this worker did not start the process, or cannot watch its output, in milliseconds. */
 const UNWATCHED_MS = 400;
 
-type Deps = ProcessRuntimeDeps & PortDeps;
+type Deps = ProcessRuntimeDeps & PortDeps & { volumes: ServiceVolumes };
 
 /** Reconciles one replica that runs as a process: observes it and applies what `decideProcessReplica` decides. */
 export class ProcessController implements ReplicaController {
@@ -160,10 +161,11 @@ export class ProcessController implements ReplicaController {
     if (!isData && !(await exists(image))) throw new ReleaseError('its image is not on this host');
     try {
       const tools = isData ? [] : await toolsOf(spec, toolchains);
+      const volumes = isData ? [] : await this.#deps.volumes.prepare(row, sandbox);
       await this.#files.prepare();
       const described = isData
         ? { ...(await dataServicesOf(this.#deps).prepare(spec, port ?? 0, work)), id: sandboxIdOf(row) }
-        : replicaSandbox(row, spec, { port, image, directory: work, tools, ...processOfImage(spec, sandbox) });
+        : replicaSandbox(row, spec, { port, image, directory: work, tools, volumes, ...processOfImage(spec, sandbox) });
       return await sandbox.start(described, {
         logFile: this.#files.output,
         exitFile: this.#files.exit,

@@ -8,6 +8,7 @@ import type { ReplicaRow } from '../../replicas/rows.js';
 import { releaseReplica } from '../../replicas/start-store.js';
 import { recordExit } from '../../replicas/store.js';
 import type { ResourceUsage } from '../../sandbox/sandbox.js';
+import { ServiceVolumes } from '../../volumes/service-volumes.js';
 import { HostAllowance } from '../log-allowance.js';
 import type { ReplicaHost } from '../replica-host.js';
 import { ReplicaRuntime } from '../replica-runtime.js';
@@ -32,13 +33,13 @@ export function createProcessRuntime(deps: ProcessRuntimeDeps): RuntimeDriver {
 class ProcessHost implements ReplicaHost {
   readonly pollMs = 500;
   readonly isMeasuredByAll = false;
-  readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
+  readonly #deps: ProcessRuntimeDeps & { firewall: Firewall; volumes: ServiceVolumes };
   readonly #logShare = new HostAllowance();
   /** The names and addresses that were last written for neighbours. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
-    this.#deps = { ...deps, firewall: new Firewall(deps) };
+    this.#deps = { ...deps, firewall: new Firewall(deps), volumes: new ServiceVolumes(deps) };
   }
 
   controller(id: string, wake: () => void): ProcessController {

@@ -81,7 +81,7 @@ export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: S
 export function replicaSandbox(
   row: ReplicaRow,
   spec: ReleaseSpec,
-  place: Pick<SandboxSpec, 'image' | 'directory' | 'tools' | 'process'> & { port: number | null },
+  place: Pick<SandboxSpec, 'image' | 'directory' | 'tools' | 'process' | 'volumes'> & { port: number | null },
 ): SandboxSpec {
   const { port, ...files } = place;
   const { manifest } = spec.image;

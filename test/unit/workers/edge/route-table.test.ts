@@ -30,6 +30,7 @@ function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
     digest: 'abc',
     manifest: MANIFEST,
     replicas: [{ id: 'r1', address: '127.0.0.1', port: 20_000 }],
+    hasVolumes: false,
     ...overrides,
   };
 }
@@ -90,6 +91,8 @@ describe('route table', () => {
       expect(reason(missing), JSON.stringify(missing)).to.deep.equal({ type: 'unavailable', reason: 'not_deployed' });
     }
     expect(reason({ replicas: [] })).to.deep.equal({ type: 'unavailable', reason: 'no_ready_replica' });
+    expect(reason({ replicas: [], hasVolumes: true })).to.include({ reason: 'no_ready_replica', holds: true });
+    expect(reason({ lifecycleStatus: 'suspended', hasVolumes: true })).not.to.have.property('holds');
   });
 
   it('carries the maintenance page and the allow list', () => {

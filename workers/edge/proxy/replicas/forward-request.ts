@@ -24,6 +24,8 @@ export interface ForwardSource {
   upstreams: () => readonly Upstream[];
   /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
+  /** Lets the request wait for a replica, which then begins anew. Returns false if it has to be answered now. */
+  hold: () => boolean;
 }
 
 /**
@@ -118,13 +120,16 @@ class Forwarding {
   /** Ends the request because no replica is left. If every replica refused, the route may have changed a moment ago. */
   #giveUp(): void {
     const last = this.#last;
-    if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
-    else if (this.#refreshed || this.#attempts >= MAX_ATTEMPTS) answerFailure(this.#exchange, last);
-    else {
+    if (last !== null && !this.#refreshed && this.#attempts < MAX_ATTEMPTS) {
       this.#refreshed = true;
       const { containment } = this.#exchange;
       void this.#source.refresh().then(containment.guard(() => this.next()));
+      return;
     }
+    // One that a replica may have seen must not end each new replica too.
+    if (this.#replays === 0 && this.#source.hold()) return;
+    if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
+    else answerFailure(this.#exchange, last);
   }
 }
 

@@ -16,6 +16,7 @@ import { HostAllowance } from '../../../../../workers/runtime/log-allowance.js';
 import { ProcessController } from '../../../../../workers/runtime/process/process-controller.js';
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import type { PortHolder, Sandbox } from '../../../../../workers/sandbox/sandbox.js';
+import { ServiceVolumes } from '../../../../../workers/volumes/service-volumes.js';
 import { eventually } from '../../../../support/processes.js';
 import { TestWorkshop } from '../../../../support/workshop.js';
 import { goLive, storeRelease } from '../../../../workers/runtime/release-record.js';
@@ -98,6 +99,7 @@ describe('The controller of a replica that runs as a process', () => {
       data: null,
       sandbox,
       firewall: { apply: async () => undefined },
+      volumes: new ServiceVolumes({ ...worker, config: { ...worker.config, dataDir } }),
       loadRelease: async () => spec,
     };
     const controller = new ProcessController(deps, (await read()).id, () => undefined, new HostAllowance());

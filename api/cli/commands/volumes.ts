@@ -1,0 +1,60 @@
+import type { ApiClient } from '../api-client.js';
+import type { Volume } from '../api-types.js';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { table } from '../terminal-text.js';
+
+const GIGABYTE = 1_000_000_000;
+
+export async function list(cli: Cli): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { volumes } = await api.get<{ volumes: Volume[] }>(path);
+  if (cli.json) return cli.terminal.json({ volumes });
+  for (const line of table(volumes.map(rowOf))) cli.terminal.data(line);
+}
+
+/** Creates a volume of a size in gigabytes. The next release mounts it. */
+export async function create(cli: Cli, name: string, options: { path: string; size: number }): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const body = { name, mountPath: options.path, sizeGb: options.size };
+  show(cli, (await api.write<{ volume: Volume }>('POST', path, body)).volume);
+  cli.terminal.say('The next release mounts it: rnv deploy');
+}
+
+/** Makes a volume larger. */
+export async function resize(cli: Cli, name: string, { size }: { size: number }): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { id } = await find(api, path, name);
+  show(cli, (await api.write<{ volume: Volume }>('PATCH', `${path}/${id}`, { sizeGb: size })).volume);
+}
+
+/** Deletes a volume with its content. */
+export async function remove(cli: Cli, name: string): Promise<void> {
+  const { api, path } = await placeOf(cli);
+  const { id } = await find(api, path, name);
+  await cli.confirm(`Delete the volume ${name} with all its files? They cannot be restored.`);
+  await api.write('DELETE', `${path}/${id}`, { confirm: name });
+  if (cli.json) return cli.terminal.json({ deleted: true });
+  cli.terminal.say(`Deleted ${name}`);
+}
+
+async function placeOf(cli: Cli): Promise<{ api: ApiClient; path: string }> {
+  const { id } = await cli.service();
+  return { api: await cli.client(), path: `/services/${id}/volumes` };
+}
+
+async function find(api: ApiClient, path: string, name: string): Promise<Volume> {
+  const { volumes } = await api.get<{ volumes: Volume[] }>(path);
+  const found = volumes.find((volume) => volume.name === name || volume.id === name);
+  if (found) return found;
+  throw new CliError(EXIT.notFound, `The service has no volume ${name}; see rnv volumes`);
+}
+
+function rowOf({ name, mountPath, usedBytes, sizeGb, host }: Volume): string[] {
+  return [name, mountPath, `${(usedBytes / GIGABYTE).toFixed(2)} of ${sizeGb} GB`, host ?? 'not mounted yet'];
+}
+
+function show(cli: Cli, volume: Volume): void {
+  if (cli.json) cli.terminal.json({ volume });
+  else cli.terminal.data(rowOf(volume).join('  '));
+}

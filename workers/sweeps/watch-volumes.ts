@@ -1,0 +1,67 @@
+import { errorMessage } from '../../shared/core/error-registry.js';
+import type { VolumeRow } from '../../shared/volumes/model.js';
+import { sweepEach } from '../core/sweep-each.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { replicasOfHost } from '../replicas/store.js';
+import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import { ServiceVolumes } from '../volumes/service-volumes.js';
+import { extendImage, growMounted, hasImage } from '../volumes/volume-image.js';
+import { GIGABYTE, type VolumeState, volumeState } from '../volumes/volume-model.js';
+import { recordVolumeUsage, volumesOfHost } from '../volumes/volume-store.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/** Volumes that are measured at the same time: a folder with many files takes long. */
+const AT_ONCE = 4;
+
+type Deps = Pick<JobDeps, 'db' | 'config' | 'log' | 'logs' | 'data' | 'backups'>;
+
+/**
+ * Measures the volumes of this host and grows those that were made larger. Stops the service of a plain folder that holds more than
+ * 110 per cent of its size. Returns a line for each change of a state.
+ */
+export async function watchVolumes(deps: Deps): Promise<string[]> {
+  const { db, data } = deps;
+  const volumes = await volumesOfHost(db, data.hostId);
+  if (volumes.length === 0) return [];
+  const replicas = await replicasOfHost(db, data.hostId);
+  const failure = 'a volume was not measured';
+  const facts = ({ id }: VolumeRow) => ({ volumeId: id });
+  return sweepEach(volumes, { ...deps, atOnce: AT_ONCE, failure, facts }, (volume) => {
+    const users = replicas.filter((row) => row.service_id === volume.service_id && row.pid !== null && row.pid > 0);
+    return watchVolume(deps, volume, users.find(({ volume_id }) => volume_id !== null) ?? null);
+  });
+}
+
+async function watchVolume(deps: Deps, volume: VolumeRow, replica: ReplicaRow | null): Promise<string[]> {
+  const { db, backups, logs } = deps;
+  const rooms = new ServiceVolumes(deps);
+  const hard = await hasImage(rooms.folderOf(volume).folder);
+  if (hard && replica !== null) await grow(deps, rooms, volume, replica);
+  const used = await rooms.usedBytes(volume, replica?.pid ?? null);
+  if (used === null) return [];
+  const state = volumeState(used, volume.size_gb, hard);
+  const isNews = await recordVolumeUsage(db, volume.id, used, state);
+  if (state === 'full' && replica !== null) await backups.sandbox.endForRoom(sandboxIdOf(replica));
+  if (!isNews || replica === null) return [];
+  const { service_id: serviceId, name, size_gb: sizeGb } = volume;
+  const about = { serviceId, deploymentId: replica.deployment_id };
+  await logs.say(about, messageOf(state, name, sizeGb), state === 'open' ? 'info' : 'warn');
+  return [`volume ${volume.id} is ${state} now (${used} bytes)`];
+}
+
+/** Grows the file system of a volume in use. If this host cannot, it grows when the service starts again. */
+async function grow({ log }: Deps, rooms: ServiceVolumes, volume: VolumeRow, { pid }: ReplicaRow): Promise<void> {
+  const { folder } = rooms.folderOf(volume);
+  try {
+    if ((await extendImage(folder, volume.size_gb * GIGABYTE)) && pid !== null) await growMounted(folder, pid);
+  } catch (error) {
+    log.warn({ volumeId: volume.id }, `a volume did not grow: ${errorMessage(error)}`);
+  }
+}
+
+function messageOf(state: VolumeState, name: string, sizeGb: number): string {
+  if (state === 'open') return `The volume ${name} is less than 90 % full again`;
+  if (state === 'nearly_full')
+    return `The volume ${name} is 90 % full. Make it larger than ${sizeGb} GB, or delete files`;
+  return `The volume ${name} holds more than 110 % of its ${sizeGb} GB: the service is stopped. Make it larger, or delete files with rnv run`;
+}

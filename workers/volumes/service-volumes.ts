@@ -1,0 +1,117 @@
+import { mkdir, statfs } from 'node:fs/promises';
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { exists } from '../../shared/core/exists.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { VolumeRow } from '../../shared/volumes/model.js';
+import { listVolumes } from '../../shared/volumes/store.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import type { Sandbox, SandboxVolume } from '../sandbox/sandbox.js';
+import { folderBytes } from './folder-bytes.js';
+import { VolumeFolder } from './volume-folder.js';
+import { canMountImages, extendImage, hasImage, makeImage } from './volume-image.js';
+import { decideVolume, GIGABYTE, volumeState } from './volume-model.js';
+import { forgetVolume, recordMade, volumesToRemove } from './volume-store.js';
+
+export interface ServiceVolumesDeps {
+  db: Db;
+  config: Pick<Config, 'dataDir'>;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** Prepares and measures the volumes of services on this host. */
+export class ServiceVolumes {
+  readonly #deps: ServiceVolumesDeps;
+  /** Volumes that are being made, so that a replica and a run do not make the same one. */
+  readonly #making = new Map<string, Promise<SandboxVolume>>();
+
+  constructor(deps: ServiceVolumesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Makes the volumes that a replica or the attempt of a run mounts. Those of a release that was brought up before the service had a volume
+   * are none. Throws `ReleaseError` with the reason if it must not be started.
+   */
+  async prepare(row: ReplicaRow, { level }: Pick<Sandbox, 'level'>): Promise<SandboxVolume[]> {
+    if (row.run_id === null && row.volume_id === null) return [];
+    const volumes = await listVolumes(this.#deps.db, row.service_id);
+    if (volumes.length > 0 && level === 'none') {
+      throw new ReleaseError(
+        'this host runs commands without containers and mounts no volumes; install runc and conmon',
+      );
+    }
+    const found: SandboxVolume[] = [];
+    for (const volume of volumes) found.push(await this.#prepareOne(volume, row.run_id === null));
+    return found;
+  }
+
+  /** Returns the bytes that a volume holds; null if it cannot be known now. `pid` is a process that has it mounted. */
+  async usedBytes(volume: Pick<VolumeRow, 'id' | 'service_id'>, pid: number | null): Promise<number | null> {
+    const { folder, data } = this.folderOf(volume);
+    if (!(await hasImage(folder))) return folderBytes(data);
+    if (pid === null) return null;
+    const { blocks, bfree, bsize } = await statfs(`/proc/${pid}/root${data}`);
+    return (blocks - bfree) * bsize;
+  }
+
+  folderOf({ id, service_id }: Pick<VolumeRow, 'id' | 'service_id'>): VolumeFolder {
+    const { config, log } = this.#deps;
+    return new VolumeFolder({ dataDir: config.dataDir, log }, id, service_id);
+  }
+
+  async #prepareOne(volume: VolumeRow, exclusive: boolean): Promise<SandboxVolume> {
+    const before = this.#making.get(volume.id);
+    await before?.catch(() => undefined);
+    const made = this.#make(volume, exclusive).finally(() => {
+      if (this.#making.get(volume.id) === made) this.#making.delete(volume.id);
+    });
+    this.#making.set(volume.id, made);
+    return made;
+  }
+
+  async #make(volume: VolumeRow, exclusive: boolean): Promise<SandboxVolume> {
+    const { db, config } = this.#deps;
+    const room = this.folderOf(volume);
+    const bytes = volume.size_gb * GIGABYTE;
+    const observed = {
+      made: volume.measured_at !== null,
+      marker: await room.marker(),
+      hasImage: await hasImage(room.folder),
+      hasContent: await exists(room.data),
+      canMount: await canMountImages(config.dataDir),
+    };
+    const decision = decideVolume(observed, { serviceId: volume.service_id, name: volume.name });
+    if (decision.type === 'refuse') throw new ReleaseError(decision.reason);
+    await room.make();
+    if (decision.type === 'makeImage') await makeImage(room.folder, bytes);
+    if (decision.type === 'makeFolder') await mkdir(room.data, { recursive: true, mode: 0o755 });
+    if (observed.marker === null) await room.writeMarker();
+    if (!observed.made) await recordMade(db, volume.id);
+    const isImage = decision.type === 'makeImage' || decision.type === 'useImage';
+    if (!isImage && exclusive) await this.#assertNotFull(volume);
+    const grows = isImage && (await extendImage(room.folder, bytes));
+    return { folder: room.folder, path: volume.mount_path, exclusive, grows };
+  }
+
+  /** Nothing bounds a plain folder but this check: a run can still delete files. */
+  async #assertNotFull(volume: VolumeRow): Promise<void> {
+    const used = (await this.usedBytes(volume, null)) ?? 0;
+    if (volumeState(used, volume.size_gb, false) !== 'full') return;
+    throw new ReleaseError(
+      `its volume ${volume.name} holds ${used} bytes, more than 110 % of its ${volume.size_gb} GB; make it larger, or delete files with rnv run`,
+    );
+  }
+}
+
+/** Removes the content of this host's volumes that were deleted, by themselves or with their service. Returns how many. */
+export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
+  const rows = await volumesToRemove(deps.db, hostId);
+  const rooms = new ServiceVolumes(deps);
+  for (const row of rows) {
+    await rooms.folderOf(row).remove();
+    await forgetVolume(deps.db, row.id);
+  }
+  return rows.length;
+}

@@ -1,0 +1,68 @@
+import { mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readIfThere, unlessAbsent } from '../../shared/core/exists.js';
+import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
+import { CONTENT } from '../sandbox/volume-mounts.js';
+
+const MARKER = 'ranvier.json';
+
+/**
+ * The room of one volume, `<DATA_DIR>/volumes/<id>`: the content, which belongs to the service's user, and a marker beside it, which only
+ * the platform writes and which names the service. The volume of a database has the id of its service.
+ */
+export class VolumeFolder {
+  readonly folder: string;
+  protected readonly deps: DiscardDeps;
+  readonly #serviceId: string;
+
+  constructor(deps: DiscardDeps, id: string, serviceId = id) {
+    if (!/^[0-9a-f-]{36}$/.test(id)) throw new Error(`"${id}" is not the id of a volume`);
+    this.deps = deps;
+    this.#serviceId = serviceId;
+    this.folder = join(deps.dataDir, 'volumes', id);
+  }
+
+  /** The content. */
+  get data(): string {
+    return join(this.folder, CONTENT);
+  }
+
+  async make(): Promise<void> {
+    await mkdir(this.folder, { recursive: true, mode: 0o711 });
+  }
+
+  /** The id of the service that the marker names; null if there is none. */
+  async marker(): Promise<string | null> {
+    const text = await readIfThere(join(this.folder, MARKER));
+    if (text === null) return null;
+    try {
+      const { service } = JSON.parse(text) as { service?: unknown };
+      return typeof service === 'string' ? service : 'an unreadable marker';
+    } catch {
+      return 'an unreadable marker';
+    }
+  }
+
+  /** Writes the marker with the id of the service and syncs it to the disk. */
+  async writeMarker(): Promise<void> {
+    const path = join(this.folder, MARKER);
+    const file = await open(`${path}.new`, 'w', 0o600);
+    try {
+      await file.writeFile(`${JSON.stringify({ service: this.#serviceId })}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.new`, path);
+    const folder = await open(this.folder, 'r');
+    await folder.sync().finally(() => folder.close());
+  }
+
+  /** Removes the volume with all its content. */
+  async remove(): Promise<void> {
+    const aside = `${this.folder}.removed`;
+    await discardTree(this.deps, aside);
+    await unlessAbsent(rename(this.folder, aside));
+    await discardTree(this.deps, aside);
+  }
+}

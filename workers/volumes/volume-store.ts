@@ -1,0 +1,72 @@
+import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-client.js';
+import type { VolumeRow } from '../../shared/volumes/model.js';
+import type { VolumeState } from './volume-model.js';
+
+/**
+ * Returns the host that has the service's volumes, and gives it those that no host has yet. Null if the service has no volumes, so that any
+ * host may run it.
+ */
+export async function settleVolumes(db: Db, serviceId: string, preferred: string): Promise<string | null> {
+  return db.transaction(async (trx) => {
+    const rows = await rowsOf<{ id: string; host_id: string | null }>(
+      trx,
+      'select id, host_id from volumes where service_id = ? and removed_at is null order by id for update',
+      [serviceId],
+    );
+    if (rows.length === 0) return null;
+    const host = rows.find(({ host_id }) => host_id !== null)?.host_id ?? preferred;
+    await trx.raw('update volumes set host_id = ? where service_id = ? and removed_at is null and host_id is null', [
+      host,
+      serviceId,
+    ]);
+    return host;
+  });
+}
+
+/** Returns the host that has the service's volumes; null if none has. */
+export async function hostOfVolumes(db: Db, serviceId: string): Promise<string | null> {
+  const sql = 'select host_id from volumes where service_id = ? and removed_at is null and host_id is not null limit 1';
+  return (await oneRow<{ host_id: string }>(db, sql, [serviceId]))?.host_id ?? null;
+}
+
+/** Returns the volumes of a host that are in use. */
+export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
+  return rowsOf<VolumeRow>(
+    db,
+    `select v.* from volumes v join services s on s.id = v.service_id
+      where v.host_id = ? and v.removed_at is null and s.deleted_at is null`,
+    [hostId],
+  );
+}
+
+/** Returns the volumes of a host that were deleted, by themselves or with their service. Nothing mounts them any more. */
+export function volumesToRemove(db: Db, hostId: string): Promise<VolumeRow[]> {
+  return rowsOf<VolumeRow>(
+    db,
+    `select v.* from volumes v join services s on s.id = v.service_id
+      where v.host_id = ? and (v.removed_at is not null or s.deleted_at is not null)`,
+    [hostId],
+  );
+}
+
+/** Deletes the record of a volume whose content is gone. */
+export async function forgetVolume(db: Db, id: string): Promise<void> {
+  await db.raw('delete from volumes where id = ?', [id]);
+}
+
+/** Records how much a volume holds. Returns true if this changed its state: several workers of a host measure. */
+export async function recordVolumeUsage(db: Db, id: string, usedBytes: number, state: VolumeState): Promise<boolean> {
+  const row = await oneRow<{ before: VolumeState }>(
+    db,
+    `with old as (select id, storage_state from volumes where id = :id for update)
+     update volumes v set used_bytes = :usedBytes, storage_state = :state, measured_at = now()
+       from old where v.id = old.id returning old.storage_state as before`,
+    { id, usedBytes, state },
+  );
+  return row !== null && row.before !== state;
+}
+
+/** Records that the content of a volume was made on its host. From now on it is never made again. */
+export async function recordMade(db: Db, id: string): Promise<void> {
+  await db.raw('update volumes set measured_at = coalesce(measured_at, now()) where id = ?', [id]);
+}
