@@ -234,9 +234,9 @@ export class PushedRepository {
   }
 
   /**
-   * Returns true while git is about to move the ref of a shallow push itself. If its ref or the file `shallow` changed
-   * meanwhile, git would die without an answer, and the pusher's git would wait for ever. The note of a process that
-   * died is valid for a minute.
+   * Returns true while the server's git is about to move the ref of a shallow push. Nothing else may change that ref or
+   * the file `shallow` until then: git would die without an answer, and the pusher's git would wait for ever. A note
+   * file marks this time. If the process that wrote it has died, the note expires after a minute.
    */
   async isHeld(deploymentId: string): Promise<boolean> {
     const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);

@@ -75,7 +75,7 @@ export interface SignInLimits {
   mails: MailLimit;
 }
 
-/** What the handler of a session's route receives. It sets cookies and opens its own transactions. */
+/** The input of a handler that signs users in or out. Such a handler sets cookies and opens its own transactions. */
 export interface SessionRequest<Body = unknown> {
   deps: ApiDeps;
   limits: SignInLimits;

@@ -107,7 +107,7 @@ export async function findOpenPush(
   );
 }
 
-/** Returns the live deployment with which a push has moved the branch to this commit. */
+/** Returns the live deployment of the push that moved the branch to this commit. */
 export async function findMovedPush(
   trx: Transaction,
   { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },

@@ -19,7 +19,7 @@ export interface VolumeRow {
 /** How full a volume is. A `full` one stops its service (`workers/volumes/volume-state.ts`). */
 type VolumeState = 'open' | 'nearly_full' | 'full';
 
-/** Kinds whose releases have processes of the tenant's own. */
+/** Kinds of services that can have volumes: those that run the tenant's own processes. */
 export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 export const MAX_VOLUMES = 5;
 export const MAX_MOUNT_PATH_LENGTH = 512;

@@ -16,7 +16,7 @@ export function runTool(file: string, args: readonly string[], input = ''): Prom
   });
 }
 
-/** Runs a shell program of `network-scripts.ts`. `enter` are arguments before it. */
+/** Runs a shell program of `network-scripts.ts`. `enter` is a command that enters a namespace and runs the program there. */
 export function runScript(
   script: string,
   args: readonly string[],
@@ -27,7 +27,7 @@ export function runScript(
   return runTool(file, rest, input);
 }
 
-/** Runs an nftables script, which applies completely or not at all. `enter` are arguments before nft. */
+/** Runs an nftables script, which applies completely or not at all. `enter` is as in `runScript`. */
 export function nft(script: string, enter: readonly string[] = []): Promise<string> {
   const [file = '', ...rest] = [...enter, 'nft', '-f', '-'];
   return runTool(file, rest, script);

@@ -159,7 +159,7 @@ export function gitEnvironment(
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_CONFIG_COUNT: String(config.length),
   };
-  // A source with a key says how to connect. Without a key, git never starts ssh.
+  // GIT_SSH_COMMAND keeps git from starting ssh, and overrides the core.sshCommand with which a source names its key.
   if (config.some(([key]) => key === 'core.sshCommand')) {
     delete environment.GIT_SSH_COMMAND;
     environment.GIT_ALLOW_PROTOCOL += ':ssh';

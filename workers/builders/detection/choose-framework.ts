@@ -20,7 +20,7 @@ export function chooseFramework(app: Application): FoundFramework | null {
   return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
 }
 
-/** Returns the framework whose program a script calls. Packages of a workspace may let the root install it. */
+/** Returns the framework whose program a script calls. In a workspace, only the root package.json may name it. */
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;
   const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));

@@ -60,7 +60,7 @@ export function pythonInstallation(files: ProjectFiles, pip: string): PythonInst
     const pinned = lock === undefined ? pip : `${pip} -c ${PINS}`;
     return using([
       ...(lock === undefined ? [] : [['LIST_LOCKED', ` ${lock} >${PINS}`] as const]),
-      // An application that is no package only lists its dependencies.
+      // A project that is no package cannot be installed. Its dependencies are written to a list and installed from it.
       ...(isPackage ? [`${pinned} .`] : [['LIST_PROJECT', ` >${LIST}`] as const, `${pinned} -r ${LIST}`]),
     ]);
   }

@@ -43,7 +43,7 @@ export interface ImageBuilderOptions {
   findAccount: FindAccount;
 }
 
-/** One build of an image with a root file system of its own. */
+/** One build of an image that is not based on the files of the host. */
 export interface ImageTask {
   options: ImageBuilderOptions;
   request: BuildRequest;
