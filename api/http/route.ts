@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import type { AuditEntry } from '../../shared/audit/store.js';
+import type { AuditDetails, AuditEntry } from '../../shared/audit/store.js';
 import type { Db, Transaction } from '../../shared/core/database/client.js';
 import type { ErrorCode } from '../../shared/core/errors.js';
 import type { Logger } from '../../shared/core/log.js';
@@ -48,6 +48,9 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
   /** Throws `engine_unavailable`. Call it before anything is queued; the dispatcher is woken after the commit. The route declares `engine`. */
   needEngine: () => void;
+  /** Adds facts to the audit entry. */
+  note: (details: AuditDetails) => void;
+  requestId: string;
   /** Wakes the dispatcher after the commit. */
   wakeDispatcher: () => void;
 }

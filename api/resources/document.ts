@@ -15,6 +15,7 @@ const TAGS = {
   detection: 'What a deployment of a repository would do',
   operation: 'Queued changes of a service: restart, suspend, resume, routing, restore, delete',
   run: 'Runs of cron services',
+  shell: 'Shells: live access to the replicas of a service',
   hook: 'Addresses at which git providers report pushes',
   backup: 'Backups of databases',
   variable: 'Variables of a service, which are encrypted and never shown',

@@ -23,6 +23,7 @@ import { projectRoutes } from './projects/routes.js';
 import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
+import { shellRoutes } from './shells/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
 import { workspaceRoutes } from './workspaces/routes.js';
@@ -41,6 +42,7 @@ export const ROUTES: readonly Route[] = [
   ...detectionRoutes,
   ...operationRoutes,
   ...runRoutes,
+  ...shellRoutes,
   ...hookRoutes,
   ...backupRoutes,
   ...variableRoutes,
