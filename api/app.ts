@@ -34,7 +34,7 @@ import { docsRouter } from './pages/docs.js';
 import { verifyRouter } from './pages/verify-page.js';
 import { ROUTES } from './resources/index.js';
 
-/** The application; it does not listen. A request passes the middleware in the order of this page. */
+/** Returns the application; it does not listen. A request passes the middleware in the order of this page. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
@@ -76,12 +76,12 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   return app;
 }
 
-/** The middleware, but not for paths of the API, which need not wait for a router of others. */
+/** Returns the middleware, but not for paths of the API, which need not wait for a router of others. */
 function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
   return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
-/** Every declared route: its access, its input, its handler. */
+/** Returns every declared route: its access, its input, its handler. */
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });

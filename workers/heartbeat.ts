@@ -6,7 +6,7 @@ import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared
 import type { RunningJob } from './engine/worker-pool.js';
 
 const BEAT_MS = 5000;
-/** How often the event loop's delay is sampled, in milliseconds. The delay of an idle loop is about as long. */
+/** Interval between samples of the event loop's delay, in milliseconds. An idle loop has about this delay. */
 const SAMPLE_MS = 10;
 
 /** Records every 5 s that this worker is alive and which jobs it runs (specification, Catalog: `workerOnline`). */

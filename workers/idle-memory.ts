@@ -1,12 +1,12 @@
 const POLL_INTERVAL_MS = 15_000;
-/** A collection is worth it if the process holds this much more than after the last one. */
+/** A collection is worthwhile if the process holds this much more than after the last one. */
 const MIN_GAIN_BYTES = 48 * 1024 * 1024;
-/** The share of the time since the last look that the event loop may have worked. */
+/** The event loop may have worked for at most this share of the time since the last check. */
 const MAX_UTILIZATION = 0.1;
 
 /**
- * Collects garbage while the worker has nothing to do. V8 keeps the pages of a burst, 120 MiB after a build that printed 500 MB, until it
- * has a reason to collect, and a process at rest gives it none. Does nothing without `--expose-gc`.
+ * Collects garbage while the worker is idle. V8 keeps the memory of a burst (120 MiB after a build that printed 500 MB)
+ * until it has a reason to collect, and an idle process gives it none. Does nothing without `--expose-gc`.
  */
 export class IdleMemory {
   readonly #running: () => number;
@@ -14,7 +14,7 @@ export class IdleMemory {
   #elu = performance.eventLoopUtilization();
   #timer: NodeJS.Timeout | undefined;
 
-  /** `running` is the number of jobs under way. */
+  /** `running` returns the number of running jobs. */
   constructor(running: () => number) {
     this.#running = running;
   }
@@ -28,7 +28,7 @@ export class IdleMemory {
     clearInterval(this.#timer);
   }
 
-  /** Collects if the process is at rest and holds much more than it did. */
+  /** Collects if the process is idle and holds much more than after the last collection. */
   look(): void {
     const before = this.#elu;
     this.#elu = performance.eventLoopUtilization();

@@ -226,7 +226,7 @@ async function loadKeyring(env: Environment | undefined): Promise<Keyring> {
   return new Keyring(current, ...previous);
 }
 
-/** A generated password; one that was given is not repeated. */
+/** Returns a generated password; one that was given is not repeated. */
 function shownOnce(password: string | null): { password?: string } {
   return password === null ? {} : { password };
 }

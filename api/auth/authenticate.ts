@@ -66,7 +66,9 @@ export async function callerOfKey(
 
 const BEARER = /^bearer +(\S+)$/i;
 
-/** The ids of the path that are read together with the key: the service only if it can be used without a lock. */
+/**
+ * Returns the ids of the path that are read together with the key: the service only if it can be used without a lock.
+ */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -79,7 +81,10 @@ export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string)
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
-/** The person whose session cookie the request has, with the rights of each membership. Null without a session. */
+/**
+ * Returns the person whose session cookie the request has, with the rights of each membership.
+ * Null without a session.
+ */
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;
   const token = readCookie(ctx, 'session');

@@ -90,7 +90,7 @@ async function hasRoom(limiter: Limiter, key: string): Promise<boolean> {
   }
 }
 
-/** A hash, because an account's name can be longer than the column. */
+/** Returns a hash, because an account's name can be longer than the column. */
 function keyOf(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -16,7 +16,7 @@ export class Operators {
     this.#guesses = guesses;
   }
 
-  /** True if the request has the right basic credentials. Throws rate_limited after too many wrong ones. */
+  /** Returns true if the request has the right basic credentials. Throws rate_limited after too many wrong ones. */
   async proves(ctx: ApiContext): Promise<boolean> {
     const [, encoded = ''] = /^basic +([A-Za-z0-9+/=]+)$/i.exec(ctx.get('Authorization').trim()) ?? [];
     if (encoded === '' || !this.#credentials) return false;

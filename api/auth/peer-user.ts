@@ -39,7 +39,10 @@ async function findUser(socket: Socket): Promise<number | null> {
   return null;
 }
 
-/** The peer's row begins with its own address and port. A socket for both families shows IPv4 addresses as mapped. */
+/**
+ * The peer's row begins with its own address and port. A socket for both families shows IPv4 addresses as
+ * mapped.
+ */
 function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string[] {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return [];
   const [remote, local] = [plain(remoteAddress), plain(localAddress)];

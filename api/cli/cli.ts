@@ -68,7 +68,7 @@ export class Cli {
     return this.#path;
   }
 
-  /** The API as the caller's key sees it. Throws 3 if there is no key. */
+  /** Returns the API as the caller's key sees it. Throws 3 if there is no key. */
   client(): Promise<ApiClient> {
     this.#client ??= this.#open();
     return this.#client;
@@ -99,12 +99,15 @@ export class Cli {
     return services.filter(({ lifecycleStatus }) => lifecycleStatus !== 'deleted');
   }
 
-  /** The service with this id or name. Throws 5 if it does not exist. */
+  /** Returns the service with this id or name. Throws 5 if it does not exist. */
   async serviceNamed(name: string): Promise<Service> {
     return pickService(await this.services(), name);
   }
 
-  /** The service that --service, RNV_SERVICE or the link of the folder names. Throws 2 if none does, 5 if it does not exist. */
+  /**
+   * Returns the service that --service, RNV_SERVICE or the link of the folder names.
+   * Throws 2 if none does, 5 if it does not exist.
+   */
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
     if (found) return found;
@@ -114,7 +117,7 @@ export class Cli {
     );
   }
 
-  /** The service that an option, RNV_SERVICE or the folder names; null if nothing names one. */
+  /** Returns the service that an option, RNV_SERVICE or the folder names; null if nothing names one. */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -128,7 +131,7 @@ export class Cli {
     );
   }
 
-  /** The id of the service that the folder or one above it is linked to, in this installation and workspace. */
+  /** Returns the id of the service that the folder or one above it is linked to, in this installation and workspace. */
   async #linkOf(folder: string): Promise<string | null> {
     const { links } = await this.settings();
     if (Object.keys(links).length === 0) return null;

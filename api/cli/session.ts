@@ -23,7 +23,7 @@ export class Session {
     return workspaces;
   }
 
-  /** The new key itself. */
+  /** Returns the new key itself. */
   async createKey(workspaceId: string, name: string): Promise<string> {
     const body = { name, scope: 'write' };
     const { secret } = (await this.#send('POST', `/api/v1/workspaces/${workspaceId}/keys`, body)) as { secret: string };

@@ -71,7 +71,7 @@ export class WorkTree {
     return this.root === null ? '' : relative(this.root, this.folder).split(sep).join('/');
   }
 
-  /** The branch that is checked out; null on a detached HEAD and without a repository. */
+  /** Returns the branch that is checked out; null on a detached HEAD and without a repository. */
   async branch(): Promise<string | null> {
     if (this.root === null) return null;
     const { code, stdout } = await this.#git(['symbolic-ref', '--quiet', '--short', 'HEAD']);
@@ -106,7 +106,7 @@ export class WorkTree {
     throw refusalOf(stdout, stderr);
   }
 
-  /** A commit of the tracked and untracked files that are not ignored. */
+  /** Returns a commit of the tracked and untracked files that are not ignored. */
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
@@ -125,7 +125,7 @@ export class WorkTree {
     return { sha: await this.#commit(parent, subject), subject: before, changes };
   }
 
-  /** A commit of a folder that is in no repository. */
+  /** Returns a commit of a folder that is in no repository. */
   async #commitOfFolder(): Promise<Snapshot> {
     const repository = join(this.#scratch, 'repository');
     await this.#must(['init', '--quiet', '--bare', repository]);

@@ -24,7 +24,7 @@ export function endPush(child: ChildProcess): void {
   );
 }
 
-/** The processes of a group that unpack. */
+/** Returns the processes of a group that unpack. */
 async function unpackersOf(group: number | undefined): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {

@@ -78,7 +78,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
   });
 }
 
-/** The first address that takes a connection. */
+/** Returns the first address that takes a connection. */
 async function reachable(addresses: readonly string[]): Promise<string | null> {
   for (const address of addresses) {
     const { hostname, port, protocol } = new URL(address);

@@ -126,7 +126,7 @@ function endsAlone(socket: Socket, child: ChildProcess): () => void {
   return stay;
 }
 
-/** Null if git refused the push itself. Calls `accepted` when git has unpacked it. */
+/** Returns null if git refused the push itself. Calls `accepted` when git has unpacked it. */
 async function receive(
   deps: PushDeps,
   push: Push,
@@ -150,8 +150,9 @@ async function receive(
 }
 
 /**
- * The variables of a CGI program, without CONTENT_LENGTH: git then reads until its input ends. With it, git never stops reading an
- * input that ends too early, as it does if this process is killed in the middle of a push. A processor would be busy for good.
+ * Returns the variables of a CGI program, without CONTENT_LENGTH: git then reads until its input ends.
+ * With it, git never stops reading an input that ends too early, as it does if this process is killed in the middle of
+ * a push. A processor would be busy for good.
  */
 function environmentOf(
   { ctx, rest, query, repository }: Exchange,

@@ -82,7 +82,7 @@ export class HookChannel {
     }
   }
 
-  /** The next packet; undefined at the end. */
+  /** Returns the next packet; undefined at the end. */
   async #next(): Promise<Packet | undefined> {
     while (this.#waiting.length === 0) {
       // A hook that was killed ends the pipe early, which the iterator reports as an error.

@@ -4,7 +4,7 @@ import { type QueueDeploymentInput, queueDeployment } from '../../shared/deploym
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { branchRef } from '../../shared/pushes/model.js';
-import { findOpenPush, giveUpPushes, insertPush } from '../../shared/pushes/store.js';
+import { findMovedPush, findOpenPush, giveUpPushes, insertPush } from '../../shared/pushes/store.js';
 import type { CommandDeps } from '../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 
@@ -16,6 +16,8 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'au
   branch: string;
   commitSha: string;
   folderId: string;
+  /** Resolves to true if the branch is at the commit now. It was not when the pusher's git read it. */
+  hasMoved: () => Promise<boolean>;
 }
 
 /** A deployment of a pushed commit, of the service itself or of a preview. */
@@ -27,8 +29,9 @@ export interface QueuedPush {
 }
 
 /**
- * Queues the deployment of a pushed commit, unless an earlier push has an open deployment of it. A branch that is not the service's
- * is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment` and `previewForBranch` throw.
+ * Queues the deployment of a pushed commit. A push joins the deployment of an earlier one that is open or has just gone live. A branch
+ * that is not the service's is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment` and
+ * `previewForBranch` throw.
  */
 export async function queuePush(
   trx: Transaction,
@@ -38,7 +41,8 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  const open = await findOpenPush(trx, push);
+  // In this order: a push that is settled in between has moved the branch before.
+  const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);
   const queued = await queue(trx, deps, input);

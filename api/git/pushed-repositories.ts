@@ -85,7 +85,7 @@ export class PushedRepositories {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** A repository that was opened before. */
+  /** Returns a repository that was opened before. */
   async at(serviceId: string): Promise<PushedRepository> {
     const { hooks } = await this.prepare();
     return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
@@ -155,18 +155,23 @@ export class PushedRepository {
     await this.#git('symbolic-ref', 'HEAD', branchRef(branch));
   }
 
-  /** The names of all branches. */
+  /** Returns the names of all branches. */
   async branches(): Promise<Set<string>> {
     const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads');
     return new Set(stdout.split('\n').filter((name) => name !== ''));
   }
 
-  /** True if the id is one of a commit, which a tag or a file is not. */
+  /** Returns the commit at which a branch is; '' if the branch does not exist. */
+  async commitOf(branch: string): Promise<string> {
+    return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
+  }
+
+  /** Returns true if the id is one of a commit, which a tag or a file is not. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
   }
 
-  /** The commit's subject line, at most 200 characters. */
+  /** Returns the commit's subject line, at most 200 characters. */
   async subject(sha: string): Promise<string> {
     return (await this.#git('log', '--no-walk', '--format=%s', '--end-of-options', sha)).stdout.trim().slice(0, 200);
   }
@@ -229,8 +234,9 @@ export class PushedRepository {
   }
 
   /**
-   * True while git is going to move the ref of a shallow push itself. If its ref or the file `shallow` changed meanwhile, git would die
-   * without an answer, and the pusher's git would wait for ever. The note of a process that died holds for a minute.
+   * Returns true while git is going to move the ref of a shallow push itself.
+   * If its ref or the file `shallow` changed meanwhile, git would die without an answer, and the pusher's git would
+   * wait for ever. The note of a process that died holds for a minute.
    */
   async isHeld(deploymentId: string): Promise<boolean> {
     const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);

@@ -200,7 +200,8 @@ async function deployBranch(
   if (shallow !== '') await repository.noteShallow(wanted, shallow);
   const queued = await deps.db
     .transaction(async (trx) => {
-      const queued = await queuePush(trx, deps, { ...push, id: wanted, branch, commitSha: to });
+      const hasMoved = async () => (await repository.commitOf(branch)) === to;
+      const queued = await queuePush(trx, deps, { ...push, id: wanted, branch, commitSha: to, hasMoved });
       if (queued === null) return null;
       const service = await getService(trx, queued.serviceId);
       if (!service) throw new AppError('not_found');

@@ -24,7 +24,7 @@ export function localClient(user: number | null): string {
   return `local user ${user ?? 'unknown'}`;
 }
 
-/** True for an address of this host: a loopback address, or the address that the connection was made to. */
+/** Returns true for an address of this host: a loopback address, or the address that the connection was made to. */
 function isHere(address: string, { localAddress = '' }: Socket): boolean {
   const bare = (text: string) => text.replace(/^::ffff:/i, '');
   return isLoopback(address) || bare(address) === bare(localAddress);

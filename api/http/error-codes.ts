@@ -2,7 +2,9 @@ import type { ErrorCode } from '../../shared/core/errors.js';
 import { POLICIES, type Policy } from '../../shared/identity/policy.js';
 import type { Endpoint } from './endpoint.js';
 
-/** The codes with which an operation can answer: those of its declaration, and those that its handler throws. */
+/**
+ * Returns the codes with which an operation can answer: those of its declaration, and those that its handler throws.
+ */
 export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   const { path, access, operation, query, body, keyed, engine, errors } = endpoint;
   const policy = policyOf(operation);
@@ -31,7 +33,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   return [...new Set([...implied, ...errors])];
 }
 
-/** The policy of an operation; undefined for a session's. */
+/** Returns the policy of an operation; undefined for a session's. */
 export function policyOf(operation: string): Policy | undefined {
   return (POLICIES as Readonly<Record<string, Policy>>)[operation];
 }

@@ -7,7 +7,10 @@ export type Json = { [name: string]: unknown };
 export class SchemaComponents {
   readonly schemas: Json = {};
 
-  /** The schema as the document shows it: a reference, if it has a name (`$id`, or the title of `oneOf`) or is given one. */
+  /**
+   * Returns the schema as the document shows it: a reference, if it has a name (`$id`, or the title of `oneOf`) or is
+   * given one.
+   */
   refer(schema: TSchema, name?: string): unknown {
     return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
   }
@@ -44,7 +47,7 @@ export class SchemaComponents {
   }
 }
 
-/** A record's schema with `additionalProperties`: client generators do not know `patternProperties`. */
+/** Returns a record's schema with `additionalProperties`: client generators do not know `patternProperties`. */
 function asMap({ patternProperties, ...schema }: Json): Json {
   const [record, ...further] = Object.entries(patternProperties ?? {});
   if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };

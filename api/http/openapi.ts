@@ -16,8 +16,9 @@ export interface ApiTexts {
 }
 
 /**
- * The OpenAPI 3.1 document of routes, made of the same schemas that validate their requests. Schemas with a name become components.
- * All paths are below one server, because generators of clients ignore servers of single paths.
+ * Returns the OpenAPI 3.1 document of routes, made of the same schemas that validate their requests.
+ * Schemas with a name become components. All paths are below one server, because generators of clients ignore servers
+ * of single paths.
  */
 export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
   const components = new SchemaComponents();

@@ -19,7 +19,7 @@ function cursorOwner({ kind, userId, credentialId }: Caller): string {
 
 type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
-/** True if the caller asked for pages. Otherwise a collection may be complete (specification, Pagination). */
+/** Returns true if the caller asked for pages. Otherwise a collection may be complete (specification, Pagination). */
 export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }

@@ -67,7 +67,7 @@ interface Schema {
   minimum?: number;
 }
 
-/** A value that a schema accepts, with the required fields of objects. `name` is that of the field. */
+/** Returns a value that a schema accepts, with the required fields of objects. `name` is that of the field. */
 export function exampleOf(schema: Schema, name = ''): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.const !== undefined) return schema.const;

@@ -26,7 +26,7 @@ export function problemsOf(validate: ValidateFunction, value: unknown, prefix: s
     .map((error) => toDetail(error, prefix));
 }
 
-/** True if another error describes the same fault better. */
+/** Returns true if another error describes the same fault better. */
 function isImplied(
   { keyword, instancePath, params, schemaPath }: ErrorObject,
   errors: readonly ErrorObject[],

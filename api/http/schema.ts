@@ -100,7 +100,7 @@ function boundedPattern(pattern: string, flags: string): BoundedPattern {
 }
 boundedPattern.code = 'boundedPattern';
 
-/** The names of the integers of a query, which arrive as text. */
+/** Returns the names of the integers of a query, which arrive as text. */
 export function integerFields(schema: TObject): string[] {
   return Object.entries(schema.properties)
     .filter(([, field]) => 'type' in field && field.type === 'integer')

@@ -29,7 +29,7 @@ async function consoleVersion(): Promise<string> {
   return hash.digest('hex').slice(0, 20);
 }
 
-/** The content of `current.json`; null before the first build. */
+/** Returns the content of `current.json`; null before the first build. */
 export async function readCurrent(): Promise<CurrentConsole | null> {
   const text = await readIfThere(CURRENT_FILE);
   return text === null ? null : (JSON.parse(text) as CurrentConsole);

@@ -33,7 +33,7 @@ export class BuiltConsole {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
 
-  /** The files, or why there are none: null while the first build runs. */
+  /** Returns the files, or why there are none: null while the first build runs. */
   async find(): Promise<{ files: ConsoleFiles | null; error: string | null }> {
     if (performance.now() - this.#lookedAt > MIN_CHECK_INTERVAL_MS) {
       this.#looking ??= this.#look().finally(() => {

@@ -64,7 +64,7 @@ const SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** The OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
+/** Returns the OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
 export function docsRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   const document = lazily(() => escapeControls(JSON.stringify(apiDocument())));

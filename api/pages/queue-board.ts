@@ -17,7 +17,7 @@ const COUNTED = [
   'paused',
 ] as Parameters<JobQueue['getJobCounts']>;
 
-/** The pages of Bull Board for the queues of an engine, below a path. */
+/** Returns the pages of Bull Board for the queues of an engine, below a path. */
 export function createBoard(engine: Engine, path: string): Middleware {
   const serverAdapter = new KoaAdapter();
   serverAdapter.setBasePath(path);

@@ -52,7 +52,7 @@ button.onclick = async () => {
 };
 `;
 
-/** The page on which a user verifies an e-mail address. The link is the only credential. */
+/** Returns the page on which a user verifies an e-mail address. The link is the only credential. */
 export function verifyRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   servePage(router, VERIFY_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });

@@ -18,6 +18,7 @@ const TAGS = {
   shell: 'Shells: live access to the replicas of a service',
   hook: 'Addresses at which git providers report pushes',
   backup: 'Backups of databases',
+  volume: 'Volumes: folders of services that outlive their releases',
   variable: 'Variables of a service, which are encrypted and never shown',
   group: 'Environment groups: variables that several services share',
   'group-variable': 'Variables of an environment group',
@@ -36,7 +37,7 @@ const TAGS = {
   verification: 'Verification of the e-mail address',
 };
 
-/** The OpenAPI document of this version of the API. */
+/** Returns the OpenAPI document of this version of the API. */
 export function apiDocument(): Json {
   return describeApi(ROUTES, { tags: TAGS, deliveries: DELIVERIES });
 }

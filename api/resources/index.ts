@@ -25,6 +25,7 @@ import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { shellRoutes } from './shells/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
+import { volumeRoutes } from './volumes/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
 import { workspaceRoutes } from './workspaces/routes.js';
 
@@ -45,6 +46,7 @@ export const ROUTES: readonly Route[] = [
   ...shellRoutes,
   ...hookRoutes,
   ...backupRoutes,
+  ...volumeRoutes,
   ...variableRoutes,
   ...environmentGroupRoutes,
   ...groupVariableRoutes,

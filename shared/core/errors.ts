@@ -29,6 +29,11 @@ export const ERROR_REGISTRY = {
   no_runtime: { status: 409, message: 'The service has no provisioned runtime; deploy it first' },
   hosting_disabled: { status: 409, message: 'Hosting is disabled on this installation' },
   capacity_exceeded: { status: 409, message: 'The plan has no capacity left for this' },
+  volume_single_replica: { status: 409, message: 'A service with a volume has one replica' },
+  volume_in_use: {
+    status: 409,
+    message: 'The service runs with the volume; suspend the service first, or delete the service',
+  },
   engine_unavailable: { status: 409, message: 'The queue engine cannot be reached; nothing was stored, try again' },
   canvas_revision_conflict: { status: 409, message: 'The canvas has a newer revision; read it again first' },
   payload_too_large: { status: 413, message: 'The request body exceeds 262144 bytes' },

@@ -29,9 +29,10 @@ const KILL_AFTER_SECONDS = 5;
 const OOM_SCORE = 500;
 
 /**
- * The program of /bin/sh that stands before a command. Every system has `ulimit`; a limit that it cannot set is one that is stricter already.
- * The descriptor `tether` is a pipe whose other end only this process holds. If it ends, because this process has ended or the command has, a
- * watcher kills what is left of the process group. While the watcher runs, the number of the group is not used again.
+ * Returns the program of /bin/sh that stands before a command. Every system has `ulimit`; a limit that it cannot set is
+ * one that is stricter already. The descriptor `tether` is a pipe whose other end only this process holds. If it ends,
+ * because this process has ended or the command has, a watcher kills what is left of the process group. While the
+ * watcher runs, the number of the group is not used again.
  */
 function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
   const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');

@@ -11,8 +11,8 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * True when the mail server has accepted it; false if none is configured. Throws if the server refuses or cannot be
-   * reached.
+   * Returns true when the mail server has accepted it; false if none is configured.
+   * Throws if the server refuses or cannot be reached.
    */
   send(mail: Mail): Promise<boolean>;
   close(): void;

@@ -29,7 +29,7 @@ export class RepeatedLines {
     this.#windowMs = windowMs;
   }
 
-  /** True if this line is to be written; otherwise it is counted. */
+  /** Returns true if this line is to be written; otherwise it is counted. */
   admit(logger: Logger, args: readonly unknown[], method: LogFn, level: number): boolean {
     if (level < WARN || level >= FATAL) return true;
     const message = messageOf(args);

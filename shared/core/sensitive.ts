@@ -10,7 +10,7 @@ export class Sensitive {
     this.#value = value;
   }
 
-  /** The value itself. Call this at the place of use only. */
+  /** Returns the value itself. Call this at the place of use only. */
   reveal(): string {
     return this.#value;
   }

@@ -35,7 +35,7 @@ export async function assertSource(
   if (problem) throw invalidSource('repository', problem);
 }
 
-/** The registry that the configuration names; null if it names none. */
+/** Returns the registry that the configuration names; null if it names none. */
 async function registryOf(
   trx: Transaction,
   service: ServiceRow,

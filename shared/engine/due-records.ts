@@ -13,7 +13,7 @@ export interface DueRecord {
   kind: string | null;
 }
 
-/** The statement that `sql` makes of a value, prepared once for each value. */
+/** Returns the statement that `sql` makes of a value, prepared once for each value. */
 function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key: Key) => Prepared<Row> {
   const known = new WeakMap<Key, Prepared<Row>>();
   return (key) => {

@@ -106,7 +106,7 @@ export function readEvent(provider: HookProvider, headers: Headers, payload: unk
   };
 }
 
-/** The event in the words of GitHub. */
+/** Returns the event in the words of GitHub. */
 function eventName(provider: HookProvider, headers: Headers, payload: unknown): string {
   if (provider === 'github') return headers('x-github-event');
   if (provider === 'gitea') return headers('x-gitea-event') || headers('x-forgejo-event');
@@ -115,7 +115,7 @@ function eventName(provider: HookProvider, headers: Headers, payload: unknown): 
   return kind === 'Push Hook' ? 'push' : kind;
 }
 
-/** The message of the pushed commit, if the payload has it. */
+/** Returns the message of the pushed commit, if the payload has it. */
 function messageOf(payload: unknown, after: string): string {
   const head = text(field(payload, 'head_commit'), 'message');
   if (head !== '') return head;

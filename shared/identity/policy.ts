@@ -52,6 +52,8 @@ export const POLICIES = {
   ...each(WRITE, 'hook.create', 'hook.delete'),
   ...each(READ, 'backup.list', 'backup.read'),
   ...each(WRITE, 'backup.create', 'backup.delete', 'backup.restore'),
+  ...each(READ, 'volume.list'),
+  ...each(WRITE, 'volume.create', 'volume.update', 'volume.delete'),
   // It changes nothing, but makes a worker read a repository.
   ...each(ARRANGE, 'detection.create'),
   ...each(READ, 'variable.list', 'log.read', 'metrics.read'),

@@ -16,7 +16,7 @@ export async function assertPortsFree(ports: { variable: string; port: number }[
   }
 }
 
-/** The code of the error that listening on every address of this host gives, or null. */
+/** Returns the code of the error that listening on every address of this host gives, or null. */
 function listenError(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();

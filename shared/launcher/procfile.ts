@@ -19,7 +19,10 @@ export function parseProcfile(text: string): ProcfileLine[] {
     });
 }
 
-/** A simple command takes the place of its shell and gets our signals itself; the parts of a compound one do not. */
+/**
+ * A simple command takes the place of its shell and gets our signals itself; the parts of a compound one do
+ * not.
+ */
 function inPlace(command: string): string {
   return /[;&|]/.test(command) ? command : `exec env ${command}`;
 }

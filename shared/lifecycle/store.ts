@@ -42,6 +42,7 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
          or exists (select 1 from images where service_id = :serviceId and removed_at is null)
          or exists (select 1 from deployments where service_id = :serviceId and finished_at is null)
          or exists (select 1 from data_servers where id = :serviceId and host_id is not null)
+         or exists (select 1 from volumes where service_id = :serviceId and host_id is not null)
          as found`,
     { serviceId },
   );

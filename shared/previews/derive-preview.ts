@@ -57,7 +57,7 @@ export async function derivePreview(
   };
 }
 
-/** The commit of a fork that is deployed. Throws conflict if no member approved it. */
+/** Returns the commit of a fork that is deployed. Throws conflict if no member approved it. */
 async function approved(
   trx: Transaction,
   { base_id, pull_number }: PreviewRow,

@@ -107,6 +107,19 @@ export async function findOpenPush(
   );
 }
 
+/** Returns the live deployment with which a push has moved the branch to this commit. */
+export async function findMovedPush(
+  trx: Transaction,
+  { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
+): Promise<{ id: string; deployed_service_id: string } | null> {
+  return oneRow<{ id: string; deployed_service_id: string }>(
+    trx,
+    `select p.id, d.service_id as deployed_service_id from pushes p join deployments d on d.id = p.id
+      where p.service_id = :serviceId and p.ref = :ref and p.commit_sha = :commitSha and p.moved and d.status = 'live'`,
+    { serviceId, ref, commitSha },
+  );
+}
+
 /** Pushes of this branch and commit that wait to be settled. They make room for a further one, which was cancelled or ended. */
 export async function giveUpPushes(
   trx: Transaction,

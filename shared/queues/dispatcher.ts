@@ -17,7 +17,7 @@ const BATCH = 200;
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
-/** The kind whose records are in a table. */
+/** Returns the kind whose records are in a table. */
 function kindOf(table: string): WorkKind {
   const kind = KINDS.find((one) => one.table === table);
   if (kind === undefined) throw new Error(`no kind of work has the table ${table}`);

@@ -37,7 +37,7 @@ export interface Engine {
   add(jobs: readonly NewJob[]): Promise<void>;
   /** Removes finished jobs that need not be kept any more (`QUEUES`), and returns how many. */
   removeOldJobs(): Promise<number>;
-  /** True while the job is still going to run. */
+  /** Returns true while the job is still going to run. */
   isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
   workerConnection(): WorkerConnection;
   close(): Promise<void>;

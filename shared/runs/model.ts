@@ -12,7 +12,7 @@ export const RUN_TRIGGERS = ['schedule', 'manual', 'deployment'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
 /** Characters of a command that is given for a run. */
-export const MAX_COMMAND_LENGTH = 16_384;
+export const MAX_COMMAND_LENGTH = 4096;
 
 export interface RunRow extends LeasedColumns<RunStatus> {
   number: number;

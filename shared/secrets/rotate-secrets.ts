@@ -96,7 +96,7 @@ async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotatio
   return changed;
 }
 
-/** The value sealed with the current key, or why it does not open. */
+/** Returns the value sealed with the current key, or why it does not open. */
 function reseal(keyring: Keyring, store: SealedColumn, { id, sealed }: SealedValue): Buffer | string {
   try {
     return sealIn(keyring, store, id, openFrom(keyring, store, id, sealed));

@@ -4,7 +4,7 @@ import type { ServiceRow } from './rows.js';
 
 type Scaled = Pick<ServiceRow, 'kind' | 'configuration' | 'scaled_replicas'>;
 
-/** True if the platform decides how many replicas the service has. */
+/** Returns true if the platform decides how many replicas the service has. */
 function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configuration'>): boolean {
   return configuration.scaling === 'auto' && isScalable(kind);
 }

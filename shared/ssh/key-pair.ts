@@ -36,7 +36,7 @@ export function newKeyPair(comment: string): KeyPair {
   };
 }
 
-/** A text with its length before it. */
+/** Returns a text with its length before it. */
 function text(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content as string);
   const head = Buffer.alloc(4);

@@ -41,10 +41,10 @@ export function unless(holds: boolean, fault: string): string {
   return holds ? '' : fault;
 }
 
-/** How ordinary work of one kind was harmed since then: the first failure, or one that took longer than `withinMs`; '' if none was. */
+/** How ordinary work of one kind was harmed since then: the first failure, or one that took longer than `withinMs` would be on this machine; '' if none was. */
 export function harmed({ mix }: Ground, kind: Kind, begun: number, withinMs: number): string {
   const samples = mix.since(begun).filter((sample) => sample.kind === kind);
   if (samples.length === 0) return `no ordinary ${kind} has ended meanwhile`;
-  const bad = samples.find(({ failure, ms }) => failure !== '' || ms > withinMs);
+  const bad = samples.find(({ failure, ms }) => failure !== '' || ms > withinMs * mix.slowness);
   return bad === undefined ? '' : `an ordinary ${kind} took ${Math.round(bad.ms)} ms ${bad.failure}`;
 }

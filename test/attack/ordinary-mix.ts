@@ -27,6 +27,8 @@ interface Work {
 /** The steady work of several workspaces that mean no harm, from `begin` to `end`. */
 export class OrdinaryMix {
   readonly samples: Sample[] = [];
+  /** How many times slower than a quiet machine this one is (`slownessOf`). */
+  slowness = 1;
   readonly #platform: Platform;
   readonly #stop = new AbortController();
   readonly #repositories: AppRepository[] = [];

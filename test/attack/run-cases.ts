@@ -7,7 +7,7 @@ import { HOSTED } from './cases-hosted.js';
 import { OUTSIDE } from './cases-outside.js';
 import type { Ground, HostileCase } from './hostile-case.js';
 import type { OrdinaryMix } from './ordinary-mix.js';
-import { type Kind, REQUESTS, type Sample } from './work-loop.js';
+import { KINDS, type Kind, percentile99, REQUESTS, type Sample } from './work-loop.js';
 
 /** Every attack on a rule that is tried from outside or from hosted code. */
 export const CASES: readonly HostileCase[] = [...DATA, ...GIT, ...CALLERS, ...OUTSIDE, ...HOSTED];
@@ -56,7 +56,12 @@ export async function runCases(
 /** What happened to ordinary work since then, without an aim of the attack to look at. */
 export function resultOf(mix: OrdinaryMix, name: string, begun: number): CaseResult {
   const samples = mix.since(begun);
-  return { name, rule: 0, result: '', samples, harmed: samples.filter(({ failure }) => failure !== '') };
+  const harmed = samples.flatMap((sample) => {
+    const boundMs = KINDS[sample.kind].boundMs * mix.slowness;
+    const failure = sample.failure || (sample.ms > boundMs ? `not done within ${Math.round(boundMs)} ms` : '');
+    return failure === '' ? [] : [{ ...sample, failure }];
+  });
+  return { name, rule: 0, result: '', samples, harmed };
 }
 
 /**
@@ -109,11 +114,4 @@ export function caseTable(results: readonly CaseResult[], quiet: readonly Sample
     return `${name.padEnd(width)}  ${rule === 0 ? '   -' : String(rule).padStart(4)}  ${verdict.padEnd(7)}  ${String(harmed.length).padStart(6)}  ${figures}`;
   });
   return [head, ...lines].join('\n');
-}
-
-/** In whole milliseconds; 0 without requests. */
-function percentile99(samples: readonly Sample[], kinds: readonly Kind[] = REQUESTS): number {
-  const times = samples.filter(({ kind }) => kinds.includes(kind)).map(({ ms }) => ms);
-  times.sort((a, b) => a - b);
-  return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
 }

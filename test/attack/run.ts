@@ -15,6 +15,7 @@ import { type Behaviour, HostileTenant } from './hostile-tenant.js';
 import { OrdinaryMix } from './ordinary-mix.js';
 import { OrdinaryTenant } from './ordinary-tenant.js';
 import { caseEntries, caseTable, resultOf, runCases } from './run-cases.js';
+import { slownessOf } from './work-loop.js';
 
 export interface AttackOptions {
   seed: number;
@@ -74,6 +75,7 @@ export async function runAttack({
     // The ordinary tenant deploys all the time, now as later.
     while (Date.now() - quietFrom < QUIET_MS) await ordinary.deploy('quiet');
     const quiet = mix.since(quietFrom);
+    mix.slowness = slownessOf(quiet);
     const before = await memoryOf(platform);
     say('the ordinary tenants are measured; the attack begins');
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 
-/** Each kind of ordinary work: the pause after it, and the time within which it has to succeed, in milliseconds. */
+/** Each kind of ordinary work: the pause after it, and the time within which it has to succeed on a quiet machine, in milliseconds. */
 export const KINDS = {
   alive: { pauseMs: 50, boundMs: 5_000 },
   read: { pauseMs: 150, boundMs: 5_000 },
@@ -33,7 +33,10 @@ export interface RequestTargets {
   word: string;
 }
 
-/** One piece of ordinary work. `failure` is '' if it succeeded within its bound; times in milliseconds. */
+/** So many times its bound is waited for ordinary work, on any machine. */
+const MAX_SLOWNESS = 8;
+
+/** One piece of ordinary work. `failure` is '' if it succeeded; times in milliseconds. */
 export interface Sample {
   kind: Kind;
   begun: number;
@@ -51,12 +54,28 @@ export async function repeat(
   const { pauseMs, boundMs } = KINDS[kind];
   while (!signal.aborted) {
     const [begun, from] = [Date.now(), performance.now()];
-    const late = () => new Error(`not done within ${boundMs} ms`);
-    const failure = await withTimeLimit(work(), boundMs, late).then(
+    const limitMs = MAX_SLOWNESS * boundMs;
+    const late = () => new Error(`not done within ${limitMs} ms`);
+    const failure = await withTimeLimit(work(), limitMs, late).then(
       () => '',
-      (error: unknown) => String(error).slice(0, 300),
+      (error: Error) => `${error} ${error.cause ?? ''}`.trim().slice(0, 300),
     );
     done({ kind, begun, ms: performance.now() - from, failure });
     await delay(pauseMs, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** The 99th percentile of the times, in whole milliseconds; 0 without samples of these kinds. */
+export function percentile99(samples: readonly Sample[], kinds: readonly Kind[] = REQUESTS): number {
+  const times = samples.filter(({ kind }) => kinds.includes(kind)).map(({ ms }) => ms);
+  times.sort((a, b) => a - b);
+  return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
+}
+
+/** A request takes at most this long on a quiet machine without an attack, in the 99th percentile. */
+const QUIET_MS = 40;
+
+/** How many times slower than a quiet machine this one is, from samples before the attack: 1 to 8. */
+export function slownessOf(quiet: readonly Sample[]): number {
+  return Math.min(MAX_SLOWNESS, Math.max(1, percentile99(quiet) / QUIET_MS));
 }

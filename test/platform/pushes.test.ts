@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { exists } from '../../shared/core/exists.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { createKey } from '../../shared/identity/commands.js';
 import { type AppRepository, nodeServer } from '../support/apps.js';
@@ -283,6 +284,27 @@ describe('git push to the platform', function () {
     expect([one.code, two.code], one.said + two.said).to.deep.equal([0, 0]);
     const { items } = await platform.client.expect<{ items: unknown[] }>('GET', `/services/${service.id}/deploys`);
     expect(items).to.have.length(1);
+  });
+
+  it('a push that read the branch before another one moved it to the same commit deploys nothing', async () => {
+    const { service, app, at } = await application('late');
+    expect((await git(at, 'push', 'origin', 'main')).code).to.equal(0);
+    const late = await clonedFrom(urlOf('late', readKey));
+    await app.commit('two', nodeServer('late two'));
+    await new TestRepository(late).git('pull', '-q', at, 'main');
+    const seen = join(await folder(), 'seen');
+    // Git runs this hook when it has read the branches and before it sends anything.
+    const hook = `#!/bin/sh\ntouch ${seen}\nwhile test -e ${seen}; do sleep 0.05; done\n`;
+    await writeFile(join(late, '.git/hooks/pre-push'), hook, { mode: 0o755 });
+    const pushing = start(['push', urlOf('late'), 'HEAD:refs/heads/main'], late);
+    await eventually('it has read the branch', () => exists(seen));
+    expect((await git(at, 'push', 'origin', 'main')).code).to.equal(0);
+    await rm(seen);
+    const { code, said } = await pushing.end;
+    expect(code, said).to.equal(0);
+    expect(await answer(service)).to.equal('late two');
+    const { items } = await platform.client.expect<{ items: unknown[] }>('GET', `/services/${service.id}/deploys`);
+    expect(items).to.have.length(2);
   });
 
   it('a worker with another DATA_DIR fetches from the API', async () => {

@@ -12,10 +12,10 @@ const TAG_BYTES = 16;
 const KEY_BYTES = 32;
 const MAGIC = Buffer.from('RANVIER1');
 const LENGTH_BYTES = 2;
-/** Longer sealed keys are taken for damage. */
+/** A longer sealed key can only come from a damaged archive. */
 const MAX_SEALED_KEY_BYTES = 1024;
 
-/** A new key for one archive. */
+/** Makes a random key for one archive. */
 export function newArchiveKey(): Buffer {
   return randomBytes(KEY_BYTES);
 }
@@ -28,8 +28,8 @@ function nonceOf(chunk: number, last: boolean): Buffer {
 }
 
 /**
- * Encrypts an archive. The sealed key stands in front, so that the archive can be opened with the installation's key alone if the
- * platform's database is lost.
+ * Encrypts an archive. The sealed key comes first in the file, so that the installation's key alone can open the
+ * archive, even if the platform's database is lost.
  */
 export class EncryptArchive extends Transform {
   readonly #key: Buffer;
@@ -48,7 +48,7 @@ export class EncryptArchive extends Transform {
   override _transform(data: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     this.#waiting.push(data);
     this.#bytes += data.length;
-    // A full chunk is sealed only when a further byte arrives: until then it may be the last one, which has another nonce.
+    // A full chunk is sealed only when another byte arrives. Until then it may be the last chunk, whose nonce differs.
     if (this.#bytes > CHUNK_BYTES) {
       let all = Buffer.concat(this.#waiting);
       for (; all.length > CHUNK_BYTES; all = all.subarray(CHUNK_BYTES)) this.#seal(all.subarray(0, CHUNK_BYTES), false);

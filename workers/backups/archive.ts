@@ -18,7 +18,7 @@ type Sink = ReturnType<Pack['entry']>;
 const READ_BYTES = 256 * 1024;
 const MAX_MANIFEST_BYTES = 512 * 1024 * 1024;
 export const MAX_ENTRIES = 1_000_000;
-/** All names together. Folders of any depth would fill the memory with their paths. */
+/** Bounds the length of all names together: paths of very deep folders would fill the memory. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 
 /** The content of an archive, and what a check of it must find. */
@@ -44,14 +44,14 @@ export class ArchiveWriter {
   #bytes = 0;
   #nameCharacters = 0;
 
-  /** The entries together must not claim more than `maxBytes`: a file with holes may claim more than any disk has. */
+  /** `maxBytes` bounds the sum of the sizes that entries claim. A sparse file may claim more than any disk has. */
   constructor(maxBytes = Number.POSITIVE_INFINITY) {
     this.#maxBytes = maxBytes;
   }
 
-  /** The archive: compressed and encrypted. Read it while the entries are written. */
+  /** Returns the compressed and encrypted archive. The caller reads it while the entries are written. */
   stream(key: Buffer, sealedKey: Buffer): Readable {
-    // The streams of tar-stream 3 are not those of Node.
+    // The streams of tar-stream 3 are not Node.js streams.
     const plain = Readable.from(this.#pack, { objectMode: false });
     return pipeline(plain, createGzip({ level: 1 }), new EncryptArchive(key, sealedKey), () => {});
   }
@@ -61,10 +61,7 @@ export class ArchiveWriter {
     this.#folders.push(name);
   }
 
-  /**
-   * Adds a file that may change meanwhile, with its size at the beginning, and closes it. If it becomes shorter, zeros fill the
-   * rest.
-   */
+  /** Adds a file with its present size, and closes it. If the file shrinks meanwhile, zeros fill the rest. */
   async addFile(name: string, file: FileHandle, signal: AbortSignal): Promise<void> {
     try {
       const { size } = await file.stat();
@@ -129,7 +126,7 @@ export class ArchiveWriter {
     const end = new Promise<void>((resolve, reject) => {
       ended = (error) => (error ? reject(error) : resolve());
     });
-    // It may reject before it is awaited.
+    // The promise may reject before anything awaits it.
     end.catch(() => undefined);
     const entry = this.#pack.entry({ name, size, mode: 0o600 }, ended);
     for await (const chunk of content) {
@@ -156,7 +153,7 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   let position = 0;
   while (position < size) {
     const piece = await read(position);
-    // The file became shorter. Recovery replays that change from PostgreSQL's log.
+    // The file became shorter meanwhile. Recovery replays that change from PostgreSQL's log.
     const chunk = (piece.length === 0 ? Buffer.alloc(READ_BYTES) : piece).subarray(0, size - position);
     position += chunk.length;
     yield chunk;
@@ -164,8 +161,8 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
 }
 
 /**
- * Unpacks an archive into an empty folder and compares every file with the manifest. Throws a `BackupError` if the archive is
- * damaged, not whole, holds anything that the manifest does not name, or more than `maxBytes`.
+ * Unpacks an archive into an empty folder and compares every file with the manifest. Throws a `BackupError` if the
+ * archive is damaged or incomplete, has an entry that the manifest does not name, or is larger than `maxBytes`.
  */
 export async function unpackArchive(
   archive: Readable,
@@ -209,7 +206,7 @@ export async function unpackArchive(
   return manifest;
 }
 
-/** Writes a stream of Node to one of tar-stream, which has another interface. */
+/** Pipes a Node.js stream into a stream of tar-stream, which has another interface. */
 async function pump(from: Readable, to: Extract): Promise<void> {
   try {
     for await (const chunk of from) {
@@ -267,7 +264,7 @@ function compare(manifest: Manifest, found: ReadonlyMap<string, { size: number; 
     throw new BackupError('the archive holds files that the manifest does not name');
 }
 
-/** True for a relative path without `.`, `..` or empty parts. */
+/** Returns true for a relative path without `.`, `..` or empty parts. */
 function isInside(name: string): boolean {
   return (
     name !== '' &&
@@ -277,7 +274,7 @@ function isInside(name: string): boolean {
   );
 }
 
-/** True if an error says that there is no room left. */
+/** Returns true if an error means that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }

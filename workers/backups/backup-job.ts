@@ -4,7 +4,10 @@ import { perform } from '../engine/perform.js';
 import type { JobDeps } from '../worker-deps.js';
 import { backupHandler } from './perform-backup.js';
 
-/** Queue `backup`: makes one backup of a data service, anew if an earlier worker died while it made it. */
+/**
+ * Handles the queue `backup`: makes one backup of a database. If an earlier worker died during the backup, starts
+ * again.
+ */
 export function backupJob(deps: JobDeps, { backupId }: Payloads['backup'], helpers: JobHelpers): Promise<string> {
   return perform(deps, backupHandler(deps), backupId, helpers).finally(() => deps.dispatcher.wake());
 }

@@ -1,26 +1,28 @@
 import type { Readable } from 'node:stream';
 
-/** An archive that a store holds, whole or not. */
+/** An archive in a store, complete or not. */
 export interface StoredObject {
   name: string;
   changedAt: Date;
 }
 
 /**
- * Where archives are kept. A store holds an archive in two steps: `write`, after which it can be read and is not whole, and
- * `publish`. An archive that was not published is what a worker that died has left behind.
+ * Where archives are kept. Storing takes two steps: after `write` the archive can be read but counts as incomplete;
+ * `publish` completes it. An archive that stays unpublished was left behind by a worker that died.
  */
 export interface BackupStore {
-  /** What the rows of backups say: `s3`, or `folder:` and the id of the host. */
+  /** The value in `backups.store`: `s3`, or `folder:` and the id of the host. */
   readonly id: string;
-  /** Stores an archive, replacing one of the same name. Returns its size in bytes. If it fails, nothing is left. */
+  /**
+   * Stores an archive, replacing one of the same name. Returns its size in bytes. A failed write leaves nothing behind.
+   */
   write(name: string, archive: Readable, signal: AbortSignal): Promise<number>;
   /** Reads an archive, published or not. Throws a `BackupError` if there is none. */
   read(name: string, signal: AbortSignal): Promise<Readable>;
-  /** Makes an archive whole, atomically: the last step of a backup. */
+  /** Marks an archive as complete, atomically. This is the last step of a backup. */
   publish(name: string): Promise<void>;
-  /** Removes an archive, published or not. It is no error if there is none. */
+  /** Removes an archive, published or not. Does nothing if it does not exist. */
   remove(name: string): Promise<void>;
-  /** All archives, published or not, whose name begins with this. */
+  /** Lists all archives, published or not, whose names begin with `prefix`. */
   list(prefix: string): Promise<StoredObject[]>;
 }

@@ -12,9 +12,9 @@ import { checkPostgres } from './postgres-check.js';
 import { checkRedis } from './redis-check.js';
 import { MINUTE, timeFor } from './work-folders.js';
 
-/** The smallest memory of a check, in MB: verifying an index needs some, whatever the plan. */
+/** The least memory of a check, in MB: verifying an index needs this much, however small the plan is. */
 const MIN_MEMORY_MB = 512;
-/** Timeout of the check of a copy on a fresh server, in milliseconds: a base, and more for each gibibyte. */
+/** Timeout for checking a copy on a fresh server, in milliseconds: a fixed part, and a part for each gibibyte. */
 const CHECK_MS = { always: 5 * MINUTE, perGigabyte: MINUTE };
 
 export interface CheckInput {
@@ -25,16 +25,16 @@ export interface CheckInput {
   folder: string;
   /** Names the sandbox of the fresh server. */
   id: string;
-  /** True if a server will run on the folder afterwards, so that everything must be on the disk. */
+  /** True if a server will later run on this folder. Then all data must be flushed to the disk. */
   durable: boolean;
-  /** The room for the unpacked data. A full disk would stop every service of this host. */
+  /** The most bytes that the unpacked data may have. A full disk would stop every service of this host. */
   maxBytes: number;
   signal: AbortSignal;
 }
 
 /**
- * Reads an archive back from its store, unpacks it and opens it in a fresh server, which proves that it can be restored. Returns a
- * summary for the log. Throws a `BackupError` if the archive is damaged or not whole.
+ * Proves that an archive can be restored: reads it back, unpacks it and opens it in a fresh server.
+ * Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
  */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal, maxBytes } = input;

@@ -13,7 +13,7 @@ interface MailDeps {
   log: Logger;
 }
 
-/** Mails people about a backup that failed, if their settings ask for mails about failures. It is tried once, and never throws. */
+/** Mails the people whose settings ask for mails about failures. Tries once and never throws. */
 export async function mailFailedBackup(
   { db, mailer, log }: MailDeps,
   service: ServiceRow,

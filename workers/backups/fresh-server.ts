@@ -13,13 +13,13 @@ const SOCKETS = 'sockets';
 const STOP = 'stop';
 const LAST_LINES = 5;
 const POLL_MS = 50;
-/** The copy of a check that was given up is thrown away: its server need not end in order. In milliseconds. */
+/** The grace period, in milliseconds. A given-up check deletes its copy, so the server need not shut down cleanly. */
 const GRACE_MS = 1_000;
 
 export interface FreshServer {
   id: string;
   sandbox: Sandbox;
-  /** The folder of the check, which is the platform's. It holds `data`, which is given to the service's user. */
+  /** The folder of the check, owned by the platform's user. Its subfolder `data` is given to the service's user. */
   folder: string;
   userNumber: number;
   limits: SandboxLimits;
@@ -27,15 +27,16 @@ export interface FreshServer {
   tools: readonly string[];
   /** The command of the server, for /bin/sh; it runs in the folder of the check. It listens in the folder `sockets`. */
   command: (paths: { data: string; sockets: string }) => string;
-  /** The longest that the check may take, in milliseconds: the server may be any program of the tenant's. */
+  /** Timeout of the whole check, in milliseconds. The server may be any program that the tenant chose. */
   limitMs: number;
   signal: AbortSignal;
 }
 
 /**
- * Starts a server on unpacked data, in a sandbox of its own, without a network: only a socket in the folder `sockets` leads to it. Runs
- * `work` with that folder, then ends the server and returns when it has written everything. `ready` is asked until
- * it returns true. Throws a `BackupError` if the server ends before that, or if all of it takes longer than `limitMs`.
+ * Starts a server on unpacked data in its own sandbox, and runs `work` with the folder of its socket.
+ * The sandbox has no network: only the socket leads to the server. `ready` is polled until it returns true. Afterwards
+ * ends the server, and returns when the server has written everything. Throws a `BackupError` if the server ends too
+ * early, or if all of this takes longer than `limitMs`.
  */
 export function withFreshServer<T>(
   server: FreshServer,
@@ -55,7 +56,7 @@ async function runFresh<T>(
   work: (sockets: TenantFolder, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { folder, sandbox, userNumber, signal } = server;
-  // The tenant's user enters the folder and makes nothing in it, so that each name there is the platform's.
+  // The tenant's user may enter the folder but create nothing in it, so the platform made every name there.
   await chmod(folder, 0o711);
   await mkdir(join(folder, SOCKETS), { mode: 0o700 });
   for (const name of [DATA, SOCKETS]) await ownDirectory(join(folder, name), userNumber, signal);
@@ -90,7 +91,7 @@ async function runFresh<T>(
     .finally(() => {
       ended = true;
     });
-  // It may reject before it is awaited.
+  // The promise may reject before anything awaits it.
   run.catch(() => undefined);
   try {
     while (!(await ready(sockets, signal))) {
@@ -116,7 +117,7 @@ async function runFresh<T>(
   }
 }
 
-/** Runs a server until a file appears, then ends it with INT, after which it writes all its data. */
+/** Returns a script that runs a server until a file appears, then sends INT, so that the server writes all its data. */
 function supervised(command: string, stopFile: string): string {
   return [
     `${command} & server=$!`,

@@ -2,21 +2,21 @@ import type { Config } from '../../shared/core/config.js';
 import type { BackupStore } from './backup-store.js';
 import { FolderStore } from './folder-store.js';
 
-/** The stores that this host reaches. Archives stay readable if BACKUP_STORE changes. */
+/** The stores that this host can reach. Old archives stay readable after BACKUP_STORE has changed. */
 export interface BackupStores {
   /** The store of new archives. */
   current: BackupStore;
   all: readonly BackupStore[];
 }
 
-/** Opens the stores of this installation's settings, as this host sees them. Nothing connects before the first use. */
+/** Opens the configured stores. Connections are made on first use. */
 export async function openBackupStores(
   { dataDir, backups }: Pick<Config, 'dataDir' | 'backups'>,
   { hostId, installationId }: { hostId: string; installationId: string },
 ): Promise<BackupStores> {
   const folder = new FolderStore(dataDir, hostId);
   if (backups.bucket === null) return { current: folder, all: [folder] };
-  // The client is large, and most installations do not use it.
+  // Imported on demand: the client is large, and most installations do not use it.
   const { S3Store } = await import('./s3-store.js');
   // The prefix keeps installations that share a bucket from removing each other's archives as leftovers.
   const s3 = new S3Store({ ...backups, prefix: `${backups.prefix}${installationId}/` });

@@ -26,18 +26,19 @@ import { copyPostgres } from './postgres-source.js';
 import { copyRedis } from './redis-source.js';
 import { assertRoom, checkFolder, MINUTE, megabytes, timeFor } from './work-folders.js';
 
-/** A worker that does not have the volume leaves the backup to another one, after this time in milliseconds. */
+/** After this time, in milliseconds, a worker without the volume hands the backup to another worker. */
 const ELSEWHERE_MS = 1_000;
-/** A backup fails if its host is away for longer, in milliseconds. */
+/** A backup fails if its host has been away for longer than this, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
-/** Timeout of a copy into the store, in milliseconds: a base, and more for each gibibyte. */
+/** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
-/** Bytes by which a copy may exceed the data's size at its begin. Each file is copied with the size that it claims. */
+/** Bytes by which a copy may exceed the data's size at its start. Each file is copied with the size that it claims. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /**
- * Makes a backup: copies the running server into an archive, reads it back, opens it in a fresh server, and only then publishes it.
- * An archive of a worker that lost its lease is removed by the next claim or by a sweep.
+ * Makes a backup: copies the running server into an archive, checks that archive, and publishes it.
+ * The check reads the archive back and opens it in a fresh server. If a worker loses its lease, the next claim or a
+ * sweep removes its archive.
  */
 export function backupHandler(deps: JobDeps): Handler<BackupRow> {
   return {
@@ -63,7 +64,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   const server = await openRunning(deps, service.id, helpers);
   try {
     const { sizeBytes, dataBytes, sentence } = await makeArchive(deps, backup, service, server, signal);
-    // Flushed first, so that the log is complete when the backup shows as ended.
+    // Flush first: the log must be complete when the backup shows as ended.
     await say(deps, backup, `Backup ${backup.id} succeeded: ${sentence}`);
     return { event: 'succeeded', set: { size_bytes: sizeBytes, data_bytes: dataBytes, error: '' } };
   } catch (error) {
@@ -71,7 +72,7 @@ async function makeBackup(deps: JobDeps, { record: backup, signal, helpers }: Wo
   }
 }
 
-/** A server may only be restarting, so a server that does not run fails the backup only on the job's last attempt. */
+/** Waits for a restarting server: only the job's last attempt fails the backup because no server runs. */
 async function openRunning(deps: DataAccessDeps, serviceId: string, helpers: JobHelpers): Promise<DataServer> {
   try {
     return await openDataServer(deps, serviceId);
@@ -156,7 +157,7 @@ interface CopyInput {
   maxBytes: number;
 }
 
-/** Copies the server into the store while the archive is written. If one side fails, the other one ends too. */
+/** Copies the server into the store while the archive is written. If either side fails, ends the other one too. */
 async function copy(
   store: BackupStore,
   object: string,
@@ -201,14 +202,14 @@ async function copy(
   return written.value;
 }
 
-/** Removes what earlier claims of this backup have left in the store. */
+/** Removes what earlier claims of this backup left in the store. */
 async function removeEarlier(store: BackupStore, serviceId: string, backupId: string, own: string): Promise<void> {
   for (const { name } of await store.list(`${serviceId}/${backupId}-`)) {
     if (name !== own) await store.remove(name);
   }
 }
 
-/** The volume is on another host. Throws if that host is away for long. */
+/** Leaves the backup to the host that has the volume. Throws if that host has been away for too long. */
 function leave(backup: BackupRow): Outcome {
   if (Date.now() - backup.created_at.getTime() > MAX_WAIT_MS) {
     throw new BackupError('the host that has the volume is away');

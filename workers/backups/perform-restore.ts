@@ -21,12 +21,13 @@ const RESTORED = 'restored-';
 type Deps = JobDeps & DataAccessDeps;
 
 /**
- * Replaces the data of a service by that of a backup. The copy is unpacked and checked beside the data, and swapped in while the
- * server is stopped. The previous data is kept until the operation has succeeded, and is put back if the server does not start on the
- * restored data. If this worker dies, another one continues. Throws a `BackupError` or a `ReleaseError` with the reason.
+ * Replaces the data of a database by that of a backup.
+ * Unpacks and checks the copy beside the data, then swaps the two while the server is stopped. Keeps the previous data
+ * until the operation has succeeded, and puts it back if the server does not start on the restored data. If this worker
+ * dies, another one continues. Throws a `BackupError` or a `ReleaseError` with the reason.
  */
 export async function performRestore(deps: Deps, run: OperationRun): Promise<void> {
-  // From here on, only this claim holds the server: the worker of an earlier claim has lost it.
+  // From here on, only this claim holds the server; the hold of an earlier claim's worker ends.
   if (run.operation.fence > 1) await voidHold(deps.db, run.service.id);
   const volume = await deps.data.openVolume(run.service.id);
   try {
@@ -43,7 +44,8 @@ async function restoreOn(deps: Deps, volume: VolumeFiles, { operation, service, 
   const names = await volume.names();
   const decision = decideRestore({ before: names.includes(before), data: names.includes(DATA) });
   if (decision === 'confirm') return confirm(deps, service.id, swap);
-  // The worker of an earlier claim died between its two renames: the service serves again while the copy is checked anew.
+  // An earlier worker died between its two renames. Put the data back, so that the service serves while the copy is
+  // checked again.
   if (decision === 'putBack') await swapBack(deps, service.id, swap);
 
   const left = await restoreLeftovers(names, (id) => operationStatus(deps.db, id));
@@ -91,7 +93,7 @@ async function swapIn(deps: Deps, serviceId: string, { volume, before, fresh, si
         current();
         await volume.rename(`${fresh}/${DATA}`, DATA);
       } catch (error) {
-        // The server starts again when this returns.
+        // When this function returns, the server starts again.
         await volume.rename(before, DATA).catch(() => undefined);
         throw error;
       }
@@ -118,9 +120,12 @@ async function swapBack(deps: Deps, serviceId: string, { volume, before, fresh, 
   await volume.remove(refusedCopy);
 }
 
-/** Continues after a worker died that had swapped the data: starts the server, and puts the previous data back if it does not start. */
+/**
+ * Continues after a worker died that had swapped the data. Starts the server; if that fails, puts the previous data
+ * back.
+ */
 async function confirm(deps: Deps, serviceId: string, swap: Swap): Promise<void> {
-  // That worker may have died before the marker was whole, without which no server starts.
+  // That worker may have died before it had written the whole marker. No server starts without it.
   await swap.volume.writeMarker();
   try {
     await openDataServer(deps, serviceId);
@@ -129,7 +134,7 @@ async function confirm(deps: Deps, serviceId: string, swap: Swap): Promise<void>
     if (!(error instanceof ReleaseError)) throw error;
   }
   try {
-    // The end of a hold starts the server.
+    // When the hold ends, the server starts.
     await holdServer(deps, serviceId, async () => undefined);
   } catch (error) {
     swap.signal.throwIfAborted();

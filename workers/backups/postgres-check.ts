@@ -22,19 +22,19 @@ export interface PostgresFigures {
 
 const HBA = 'check_hba.conf';
 const SOCKET = '.s.PGSQL.5432';
-/** The first version that verifies heaps, and the first that has a switch for event triggers. */
+/** The first version that can verify heaps, and the first with a switch for event triggers. */
 const VERIFIES_HEAPS = 14;
 const SWITCHES_EVENT_TRIGGERS = 17;
-/** The class of error codes of a server that starts, recovers or ends. */
+/** The class of the error codes that a server sends while it starts, recovers or shuts down. */
 const NOT_READY = '57';
 
 /**
- * Opens an unpacked copy in a fresh server and proves that it is complete. A copy without its label opens and answers, but has lost
- * rows. So the label and all segments must be there; every page is read with its checksum, every heap and
- * every B-tree is verified. Ends the server in order, so that the folder can serve. Throws a `BackupError`.
- *
- * The session is a superuser's, so it calls nothing that the owner of a database has made. It reads tables by functions that scan
- * pages, because even the planner of "select count(*)" calls functions of the table's indexes.
+ * Opens an unpacked copy in a fresh server and proves that it is complete.
+ * A copy without its label also opens and answers, but has lost rows. So the label and all segments must be there,
+ * every page is read with its checksum, and every heap and B-tree is verified. Ends the server cleanly, so that the
+ * folder can be used. Throws a `BackupError`.
+ * The session is a superuser's, so it calls nothing that the owner of a database has made. It reads tables with
+ * functions that scan pages, because even the planner of "select count(*)" calls functions of the table's indexes.
  */
 export async function checkPostgres(
   server: Omit<FreshServer, 'command'>,
@@ -82,7 +82,7 @@ export async function checkPostgres(
   );
 }
 
-/** Overrides the copy's own configuration: reachable only by the socket, nothing loaded, nothing archived. */
+/** Overrides the copy's own configuration: only the socket is open, no library is loaded, nothing is archived. */
 const SETTINGS = {
   listen_addresses: '',
   port: '5432',
@@ -133,7 +133,7 @@ async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promi
     await client.query(`create extension ${extension} schema ${schema}`);
   for (const { oid, name, own } of await list<{ oid: string; name: string; own: boolean }>(client, HEAPS)) {
     const verifies = version >= VERIFIES_HEAPS * 10_000;
-    // It reads every page, too.
+    // This reads every page as well.
     if (own || !verifies) {
       const sql = `select tuple_count as rows from ${schema}.pgstattuple($1::oid::regclass)`;
       const { rows: counted } = await client.query(sql, [oid]);
@@ -166,13 +166,13 @@ async function list<T>(client: pg.Client, sql: string): Promise<T[]> {
   return (await client.query(sql)).rows as T[];
 }
 
-/** Tables, materialized views and their large values. Temporary ones belong to a session that is gone. */
+/** Tables, materialized views and their large values. Temporary tables are left out: their sessions have ended. */
 const HEAPS = `select c.oid, format('%I.%I', n.nspname, c.relname) as name,
     c.relkind <> 't' and n.nspname not in ('pg_catalog', 'information_schema') as own
   from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_am a on a.oid = c.relam
  where c.relkind in ('r', 't', 'm') and c.relpersistence <> 't' and a.amname = 'heap' order by c.oid`;
 
-/** To compare the table with an index that is not plain, its expressions would have to be called. */
+/** An index on expressions is not compared with its table, because that would call the expressions. */
 const B_TREES = `select c.oid, format('%I.%I', n.nspname, c.relname) as name, i.indexprs is null and i.indpred is null as plain
   from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
   join pg_am a on a.oid = c.relam

@@ -7,20 +7,20 @@ import { filesThroughServer, localFiles, type ServerFiles } from './server-files
 
 /** A running PostgreSQL. */
 export interface PostgresSource {
-  /** Null if this host cannot read it, so that the server sends its files. */
+  /** Null if this host cannot read the folder. Then the server sends its files. */
   dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
 /** What a check of the copy must find. */
 export interface PostgresFacts {
-  /** The segments of the write-ahead log without which the copy cannot be recovered. */
+  /** The segments of the write-ahead log that recovery of the copy needs. */
   segments: string[];
   databases: string[];
   user: string;
 }
 
-/** Folders whose content PostgreSQL makes anew when it starts, or which only the running server needs. */
+/** Folders that PostgreSQL creates anew when it starts, or that only the running server needs. */
 const EMPTIED = [
   'pg_wal',
   'pg_replslot',
@@ -34,12 +34,13 @@ const EMPTIED = [
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?)$/;
 const CONTROL = 'global/pg_control';
-/** More are never needed: a server keeps a part of its log, and a copy takes hours at most. */
+/** More segments are never needed: a server keeps a limited part of its log, and a copy takes hours at most. */
 const MAX_SEGMENTS = 100_000;
 
 /**
- * Copies a running PostgreSQL into an archive, as `pg_basebackup` does: a consistent copy with the segments of the write-ahead log
- * that make it so. The session stays open until the last segment is read; its end drops the slot that keeps the segments.
+ * Copies a running PostgreSQL into an archive, as `pg_basebackup` does.
+ * The archive gets a copy of the files and the segments of the write-ahead log that make them consistent. The session
+ * stays open until the last segment is read. When it closes, the server drops the slot that keeps the segments.
  */
 export async function copyPostgres(
   { dataFolder, admin }: PostgresSource,
@@ -64,11 +65,11 @@ async function copy(
   const one = async (sql: string, values: unknown[] = []): Promise<Record<string, string>> =>
     (await client.query(sql, values)).rows[0] ?? {};
   const version = Number((await one('show server_version_num')).server_version_num);
-  // No time limit: the session is idle for as long as the copy takes.
+  // No time limit, because the session is idle during the whole copy.
   if (version >= 140_000) await client.query('set idle_session_timeout = 0');
   const { rows } = await client.query('select datname from pg_database where datallowconn order by datname');
 
-  // Without the slot, segments that the copy needs are removed while it is made.
+  // Without the slot, the server would remove segments that the copy still needs.
   await one(`select pg_create_physical_replication_slot($1, true, true)`, [slotName(label)]);
   const functions = version >= 150_000 ? NEW_FUNCTIONS : OLD_FUNCTIONS;
   await one(functions.start, [label]);
@@ -106,13 +107,13 @@ const NEW_FUNCTIONS = {
   start: 'select pg_backup_start($1, true)',
   stop: 'select lsn, labelfile, spcmapfile from pg_backup_stop(false)',
 };
-/** Before version 15. */
+/** Names of the functions before version 15. */
 const OLD_FUNCTIONS = {
   start: 'select pg_start_backup($1, true, false)',
   stop: 'select lsn, labelfile, spcmapfile from pg_stop_backup(false, false)',
 };
 
-/** The slot of a copy; a label has the id of the backup and its claim. */
+/** Returns the name of the copy's slot. `label` has the id of the backup and its claim. */
 function slotName(label: string): string {
   return `ranvier_${label.toLowerCase().replace(/[^a-z0-9]/g, '_')}`.slice(0, 63);
 }
@@ -124,7 +125,7 @@ async function copyFolder(
   signal: AbortSignal,
 ): Promise<void> {
   const entries = await files.list(folder).catch((error: NodeJS.ErrnoException) => {
-    // Databases and tables may be dropped meanwhile. Recovery replays that from the log.
+    // A database or table may be dropped during the copy. Recovery replays that from the log.
     if (error.code === 'ENOENT' && folder !== '') return [];
     throw error;
   });
@@ -150,7 +151,10 @@ function firstSegment(label: string): string {
   return found;
 }
 
-/** The names of all segments from the first to the last one; both are of the same timeline. `size` is that of one, in bytes. */
+/**
+ * Returns the names of all segments from the first to the last one, which are of the same timeline. `size` is a
+ * segment's size in bytes.
+ */
 export function segmentsBetween(first: string, last: string, size: number): string[] {
   const perLog = 0x1_0000_0000 / size;
   const timeline = first.slice(0, 8);

@@ -17,8 +17,8 @@ export interface RedisFigures {
 const SOCKET = 'redis.sock';
 
 /**
- * Opens an unpacked copy in a fresh server, which verifies the checksum of the snapshot, and compares the number of keys with that
- * of the moment of the copy. Throws a `BackupError`.
+ * Opens an unpacked copy in a fresh server, which verifies the checksum of the snapshot.
+ * Compares the number of keys with that at the moment of the copy. Throws a `BackupError`.
  */
 export async function checkRedis(
   server: Omit<FreshServer, 'command'> & { binary: string },

@@ -6,8 +6,8 @@ const CONNECT_MS = 10_000;
 const MAX_LINE_LENGTH = 1024;
 
 /**
- * A connection over which a redis server sends its snapshot, as to a replica. The server writes the snapshot on its volume first
- * (`repl-diskless-sync no`), so that its size is known before the first byte.
+ * A connection over which a redis server sends its snapshot, as it does to a replica. With `repl-diskless-sync no` the
+ * server first writes the snapshot on its volume, so its size is known before the first byte.
  */
 export class RedisReplica {
   readonly #chunks: AsyncIterator<Buffer>;
@@ -19,7 +19,7 @@ export class RedisReplica {
     this.#chunks = socket[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
-  /** Connects as the platform's own user. Rejects if the server does not accept that. */
+  /** Connects as the platform's own user. Rejects if the server refuses. */
   static async connect(
     { host, port, user, password }: { host: string; port: number; user: string; password: string },
     signal: AbortSignal,
@@ -44,12 +44,12 @@ export class RedisReplica {
     return replica;
   }
 
-  /** Asks for the snapshot. The server forks at once if no other one is being written. */
+  /** Asks for the snapshot. The server forks at once, unless it is writing another snapshot. */
   sync(): void {
     this.#socket.write(command('SYNC'));
   }
 
-  /** The size of the snapshot, once it is written. */
+  /** Resolves to the size of the snapshot, in bytes, once it is written. */
   async size(): Promise<number> {
     for (;;) {
       const line = await this.#line();
@@ -61,7 +61,7 @@ export class RedisReplica {
     }
   }
 
-  /** The next piece of the snapshot. What follows it is not read. */
+  /** Resolves to the next piece of the snapshot. Reads nothing after its end. */
   async piece(): Promise<Buffer> {
     if (this.#rest.length === 0) await this.#more();
     const piece = this.#rest;

@@ -9,28 +9,32 @@ import { RedisReplica } from './redis-replica.js';
 
 /** A running redis or valkey server. */
 export interface RedisSource {
-  /** Null if this host cannot read it, so that the server sends its snapshot. */
+  /** Null if this host cannot read the folder. Then the server sends its snapshot. */
   dataFolder: string | null;
   admin: { host: string; port: number; user: string; password: string };
 }
 
 /** What a check of the copy must find. */
 export interface RedisFacts {
-  /** Keys at the moment of the snapshot, those that had expired and were still there included. */
+  /** Keys at the moment of the snapshot, with keys that had expired but were not removed yet. */
   keys: number;
 }
 
 /** The first part of an append-only file, which is a snapshot. */
 const BASE = 'appendonly.aof.1.base.rdb';
-/** The name that redis gives a snapshot if its configuration names no other. A name from the server could lead out of the folder. */
+/**
+ * The name of a snapshot in a server without a configured name. The server's own answer is not used: such a name could
+ * lead out of the folder.
+ */
 const SNAPSHOT = 'dump.rdb';
 const POLL_MS = 50;
 /** The first version whose append-only file is a folder of parts. */
 const PARTS_SINCE = 7;
 
 /**
- * Copies a running redis into an archive: a snapshot of one moment, stored as the append-only file that the server reads when it
- * starts. The snapshot is a file on the volume until it is copied.
+ * Copies a running redis into an archive.
+ * The archive has a snapshot of one moment, stored as the append-only file that the server reads when it starts. Until
+ * it is copied, the snapshot is a file on the volume.
  */
 export async function copyRedis(
   { dataFolder, admin }: RedisSource,
@@ -77,8 +81,8 @@ async function copyWritten(
 const PAUSE_MS = 5_000;
 
 /**
- * Copies the snapshot that the server sends to a replica. No key changes between their count and the moment at which the server
- * forks, because writes pause for these milliseconds.
+ * Copies the snapshot that the server sends to a replica. Writes pause for these milliseconds, so that no key changes
+ * between the count of keys and the server's fork.
  */
 async function copySent(
   client: Redis,
@@ -114,10 +118,10 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
   for (;;) {
     await idle(client, signal);
     const before = infoOf(await client.info('persistence')).rdb_saves ?? '';
-    // The server reads both commands at once, so the keys are those of the moment at which it forks.
+    // The server reads both commands at once, so the count of keys is that of the moment of the fork.
     const answers = await client.pipeline().bgsave().info('keyspace').exec();
     const [[refused] = [null], [, keyspace] = [null, '']] = answers ?? [];
-    // A rewrite of the append-only file may begin at any moment.
+    // The server may begin to rewrite the append-only file at any moment.
     if (refused !== null && /in progress|another child/i.test(refused.message)) continue;
     if (refused !== null) throw refused;
     const after = await idle(client, signal);
@@ -126,7 +130,7 @@ async function snapshot(client: Redis, signal: AbortSignal): Promise<number> {
         "the server could not write its snapshot: its volume is full, or its plan's memory is too small",
       );
     }
-    // Older servers do not count saves; then the status must do.
+    // Older servers do not count saves. For them the status tells whether the save succeeded.
     if (after.rdb_saves !== undefined && after.rdb_saves === before) {
       throw new Error('the server wrote no snapshot');
     }

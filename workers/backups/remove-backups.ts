@@ -16,7 +16,7 @@ export async function removeHiddenBackups({ db, log, backups: { stores } }: JobD
   const facts = ({ id }: { id: string }) => ({ backupId: id });
   const removed = await sweepEach(hidden, { log, atOnce: AT_ONCE, failure, facts }, async (backup) => {
     const store = stores.all.find(({ id }) => id === backup.store);
-    // The prefix matches all claims of the backup: one that died may have left another archive.
+    // The prefix matches all claims of the backup: a worker that died may have left a second archive.
     for (const { name } of (await store?.list(`${backup.service_id}/${backup.id}-`)) ?? []) await store?.remove(name);
     await deleteBackup(db, backup.id);
     return [backup.id];
@@ -24,7 +24,7 @@ export async function removeHiddenBackups({ db, log, backups: { stores } }: JobD
   return removed.length > 0 ? [`removed ${removed.length} backups`] : [];
 }
 
-/** Removes the backups of services that were just deleted. What cannot be removed now, a sweep removes later. */
+/** Removes the backups of services that were just deleted. A sweep removes later what fails now. */
 export async function removeBackupsOfDeleted(deps: JobDeps): Promise<void> {
   try {
     await hideBackupsOfDeleted(deps.db);

@@ -19,7 +19,7 @@ import type { BackupStore, StoredObject } from './backup-store.js';
 const ARCHIVE = '/archive';
 /** The suffix of a small object beside the archive, which is written last. An archive without it is incomplete. */
 const WHOLE = '/whole';
-/** Parts of an upload: ten thousand of them are the most that S3 takes. */
+/** S3 accepts at most ten thousand parts of an upload. */
 const PART_BYTES = 32 * 1024 * 1024;
 
 /** Archives in a bucket of S3-compatible storage, below the prefix. */
@@ -35,7 +35,7 @@ export class S3Store implements BackupStore {
       region,
       ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
       ...(given ? { credentials: { accessKeyId, secretAccessKey: secretAccessKey.reveal() } } : {}),
-      // Other servers than Amazon's do not know the newer checksums. The archive authenticates itself.
+      // Only Amazon knows the newer checksums. The archive authenticates itself, so they are not needed.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
     });
@@ -131,7 +131,7 @@ export class S3Store implements BackupStore {
     return found;
   }
 
-  /** Uploads that were begun and have not ended: their parts cost storage and are in no list of objects. */
+  /** Lists uploads that were begun and not ended. Their parts cost storage, and no list of objects shows them. */
   async #uploads(prefix: string): Promise<MultipartUpload[]> {
     try {
       const page = await orExplained(
@@ -139,7 +139,7 @@ export class S3Store implements BackupStore {
       );
       return page.Uploads ?? [];
     } catch (error) {
-      // Small servers do not list them.
+      // Some small servers cannot list uploads.
       if ((error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 501) return [];
       throw error;
     }
@@ -161,7 +161,7 @@ function isMissing(error: unknown): boolean {
   return ['NoSuchKey', 'NotFound'].includes((error as { name?: string }).name ?? '');
 }
 
-/** Answers that a retry would get again. Everything else may be an outage. */
+/** Errors that a retry would repeat. Every other error may be an outage. */
 const REFUSALS = ['NoSuchBucket', 'AccessDenied', 'InvalidAccessKeyId', 'SignatureDoesNotMatch', 'QuotaExceeded'];
 
 async function orExplained<T>(work: Promise<T>): Promise<T> {

@@ -8,17 +8,23 @@ interface ServerFile {
   type: 'file' | 'folder' | 'other';
 }
 
-/** The files of a running PostgreSQL, by their paths below its data folder. Rejects with ENOENT if a file was removed meanwhile. */
+/**
+ * The files of a running PostgreSQL, by their paths below its data folder. Reading rejects with ENOENT if a file is
+ * gone.
+ */
 export interface ServerFiles {
   list(folder: string): Promise<ServerFile[]>;
-  /** Adds a file of the folder that was listed last. Its content may be from any moment since the listing. */
+  /** Adds a file of the last listed folder. Its content may be from any moment since the listing. */
   add(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
-  /** Adds a file as it is now. */
+  /** Adds a file with its present content. */
   addNow(archive: ArchiveWriter, name: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Files that this host can read, below a folder that the server may change meanwhile. No folder is listed beyond `maxEntries`. */
+/**
+ * Opens the server's folder for reading on this host. The server may change it meanwhile.
+ * Listing a folder with more than `maxEntries` entries fails.
+ */
 export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promise<ServerFiles> {
   return new LocalFiles(await TenantFolder.open(root), maxEntries);
 }
@@ -26,7 +32,7 @@ export async function localFiles(root: string, maxEntries = MAX_ENTRIES): Promis
 class LocalFiles implements ServerFiles {
   readonly #root: TenantFolder;
   readonly #maxEntries: number;
-  /** The folder that was used last: most files are added one after another from the same one. */
+  /** The last used folder: most files are added one after another from one folder. */
   #last: { path: string; folder: TenantFolder } | null = null;
 
   constructor(root: TenantFolder, maxEntries: number) {
@@ -76,16 +82,16 @@ class LocalFiles implements ServerFiles {
 /** Bytes that one query returns. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
-/** Files that only the server itself can read, through a session of the platform's own user. */
+/** Reads files that only the server can open, through a session of the platform's own user. */
 export function filesThroughServer(client: pg.Client): ServerFiles {
   return new FilesThroughServer(client);
 }
 
 class FilesThroughServer implements ServerFiles {
   readonly #client: pg.Client;
-  /** The small files of the folder that was listed last and were not read yet, with their sizes. */
+  /** The small files of the last listed folder that are still unread, with their sizes. */
   #listed: { name: string; size: number }[] = [];
-  /** Files that one query has read ahead: a database has hundreds of small ones, and each query costs a round trip. */
+  /** Files that one query has read ahead. A database has hundreds of small files, and each query costs a round trip. */
   #read = new Map<string, Buffer>();
 
   constructor(client: pg.Client) {
@@ -132,7 +138,7 @@ class FilesThroughServer implements ServerFiles {
     });
   }
 
-  /** Reads this listed file and those after it, as many as one query may return. */
+  /** Reads this listed file and the next ones: as many as one query may return. */
   async #readFrom(at: number): Promise<void> {
     const names: string[] = [];
     let bytes = 0;
@@ -144,14 +150,14 @@ class FilesThroughServer implements ServerFiles {
     this.#listed.splice(at, names.length);
     this.#read.clear();
     for (const { name, content } of await this.#pieces(names, 0)) {
-      // A file that has grown beyond a piece is read on its own.
+      // If a file has grown beyond a piece, it is read by a query of its own.
       if (content !== null && content.length < PIECE_BYTES) this.#read.set(name, content);
     }
   }
 
-  /** A piece of each file; null for those that are gone. */
+  /** Returns a piece of each file; null for a file that is gone. */
   async #pieces(names: readonly string[], position: number): Promise<{ name: string; content: Buffer | null }[]> {
-    // As bytea it would arrive as hexadecimal text, which is half as large again.
+    // The query sends base64: as bytea the bytes would arrive as hexadecimal text, which is half as large again.
     const { rows } = await this.#client.query<{ name: string; piece: string | null }>(
       `select n as name, encode(pg_read_binary_file(n, $2::bigint, $3::bigint, true), 'base64') as piece
          from unnest($1::text[]) n`,

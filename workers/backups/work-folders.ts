@@ -6,14 +6,15 @@ import { reserveOf, roomState } from '../sandbox/disk-model.js';
 /** Below DATA_DIR: the folders in which copies are checked. */
 export const CHECKS = 'backup-checks';
 
-/** The folder in which a claim of a backup unpacks and checks its copy. */
+/** Returns the folder in which a claim of a backup unpacks and checks its copy. */
 export function checkFolder(dataDir: string, { id, fence }: { id: string; fence: number }): string {
   return join(dataDir, CHECKS, `${id}-${fence}`);
 }
 
 /**
- * Throws a `BackupError` if the disk of a folder has no room for these bytes besides the platform's reserve, or no inodes. A full disk would stop every service of this host.
- * Returns the bytes that work may use there.
+ * Returns the bytes that work may use in a folder.
+ * Throws a `BackupError` if the disk has too few inodes, or no room for `bytes` beyond the platform's reserve. A full
+ * disk would stop every service of this host.
  */
 export async function assertRoom(folder: string, bytes: number, purpose: string): Promise<number> {
   const room = await diskRoom(folder);
@@ -30,7 +31,10 @@ export async function assertRoom(folder: string, bytes: number, purpose: string)
 
 export const MINUTE = 60_000;
 
-/** Timeout of work on a number of bytes, in milliseconds. A tenant holds a slot of backups no longer. */
+/**
+ * Returns the timeout for this number of bytes, in milliseconds. It bounds how long a tenant can hold a slot for
+ * backups.
+ */
 export function timeFor({ always, perGigabyte }: { always: number; perGigabyte: number }, bytes: number): number {
   return Math.ceil(always + (bytes / 1024 ** 3) * perGigabyte);
 }

@@ -21,15 +21,21 @@ export function buildsFolder(dataDir: string): string {
   return join(dataDir, 'builds');
 }
 
-/** The name of a folder that is being made contains its owner's pid and start, in hex: the owner's file is not written yet. */
+/**
+ * A folder that is being made has its owner's pid and start time (in hex) in its name, because the owner's file is not
+ * written yet.
+ */
 const NEW = /^new-(\d+)-([0-9a-f]*)-/;
 
-/** The name of a build's folder until it has its owner's file. */
+/** Returns the name of a build's folder until it has its owner's file. */
 export function unfinishedName({ pid, startedAt }: ProcessIdentity, id: string): string {
   return `new-${pid}-${Buffer.from(startedAt).toString('hex')}-${id}`;
 }
 
-/** Makes the folder of a build. It has an owner from the first moment, so that sweeps of other workers do not remove it. */
+/**
+ * Makes the folder of a build. The folder names its owner from the first moment, so that other workers' sweeps do not
+ * remove it.
+ */
 export async function openBuildFolder(dataDir: string, id: string): Promise<BuildFolder> {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) throw new Error(`"${id}" cannot name a build`);
   const path = join(buildsFolder(dataDir), id);
@@ -68,12 +74,12 @@ function newOwner(id: string): ProcessIdentity | null {
 
 type CacheOwner = Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber' | 'configuration'>;
 
-/** The largest cache of a service, in MB. */
+/** Returns the largest cache that a service may have, in MB. */
 function mostCacheMb(plan: string): number {
   return Math.max(MIN_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
 }
 
-/** Null if the cache is small enough or cannot be measured. */
+/** Returns the size of a cache that is too large; null if it is small enough or cannot be measured. */
 async function oversize(cache: string, mostMb: number): Promise<string | null> {
   if ((await readdir(cache).catch(() => [])).length === 0) return null;
   const used = await usedMb(cache).catch(() => 0);
@@ -87,12 +93,12 @@ export function cachesFolder(dataDir: string): string {
   return join(dataDir, 'caches');
 }
 
-/** The folder of a service's caches. */
+/** Returns the folder of a service's caches. */
 export function cacheFolder(dataDir: string, serviceId: string): string {
   return join(cachesFolder(dataDir), serviceId);
 }
 
-/** The entries of a folder whose names begin with the id of a service, by that id. */
+/** Groups the entries of a folder by the service id with which their names begin. */
 async function byService(folder: string): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const name of await readdir(folder).catch(() => [])) {
@@ -102,7 +108,10 @@ async function byService(folder: string): Promise<Map<string, string[]>> {
   return found;
 }
 
-/** Removes the caches, and what is kept of dependencies, of services that are gone, which `gone` finds among ids. Returns how many services. */
+/**
+ * Removes caches and kept dependencies of deleted services. Returns the number of services.
+ * `gone` returns which of the given ids are deleted.
+ */
 export async function removeCaches(
   dataDir: string,
   gone: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
@@ -115,19 +124,19 @@ export async function removeCaches(
   return found.size;
 }
 
-/** A service's cache may always have this size, in MB; beyond it, its plan's storage is the bound. */
+/** Every service's cache may have this size, in MB. Above it, the storage of the service's plan is the limit. */
 const MIN_CACHE_MB = 2048;
 
 /**
- * Makes the folder in which tools keep files for the next build of the same service. It is emptied if `clearCache` is set, or if
- * it has become larger than the plan allows.
+ * Makes the folder in which tools keep files for the next build of the service.
+ * Empties it if `clearCache` is set, or if it is larger than the plan allows.
  */
 export function openCache(deps: DiscardDeps, request: CacheOwner, context: Pick<BuildContext, 'log'>): Promise<string> {
   const own = (path: string) => ownDirectory(path, request.userNumber);
   return openFolder(deps, cacheFolder(deps.dataDir, request.serviceId), request, context, own);
 }
 
-/** As `openCache`, for the layers that builds of the service's Dockerfile have made. */
+/** Does as `openCache` for the layers that builds of the service's Dockerfile have made. */
 export function openImageCache(
   deps: DiscardDeps,
   request: CacheOwner,

@@ -24,31 +24,31 @@ export interface BuildContext {
   signal: AbortSignal;
   /** Writes a line to the build log. The build's output waits for the promise. */
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
-  /** Knows the secrets, so that no long line is cut within one. `log` masks its lines itself. */
+  /** Knows the secrets, so that a long line is not cut inside of a secret. `log` itself masks lines. */
   masker?: Masker;
-  /** Set by the checkout: true if the repository has submodules, which are no part of it. */
+  /** Set by the checkout: true if the repository has submodules. They are not checked out. */
   hasSubmodules?: boolean;
 }
 
 /** Makes an immutable image from a commit. Throws `BuildError`; an abort rejects with the signal's reason. */
 export interface Builder {
   build(request: BuildRequest, context: BuildContext): Promise<BuiltImage>;
-  /** Called when a build is going to follow soon, so that what it needs can start meanwhile. */
+  /** Announces that a build follows soon, so that the builder can start what the build needs. */
   expectBuild?(): void;
-  /** Removes what builds of dead workers left, and caches that were not used for 30 days; returns how many caches. */
+  /** Removes what dead workers' builds left, and caches that were unused for 30 days. Returns the number of caches. */
   sweep(): Promise<number>;
 }
 
-/** An image in a store. The manifest says of which kind it is. */
+/** An image in a store. The manifest says whether it is a folder or an image of an engine. */
 export type StoredImage = Pick<BuiltImage, 'digest' | 'manifest'>;
 
 /** The store of images: folders of this host, or a container engine. */
 export interface ImageStore {
-  /** True if this host can run or serve the image. */
+  /** Returns true if this host can run or serve the image. */
   has(image: StoredImage): Promise<boolean>;
   /**
-   * Removes images that no record needs and that are not young (`isYoungImage`), and what a crash left unfinished. Returns how
-   * many images it removed.
+   * Removes unwanted images, except young ones (`isYoungImage`), and unfinished images of dead workers. Returns the
+   * number of images.
    */
   sweep(isWanted: (digest: string) => boolean): Promise<number>;
 }
@@ -56,7 +56,7 @@ export interface ImageStore {
 const YOUNG_MS = 60 * 60_000;
 
 /**
- * True if an image was stored less than an hour ago. It may seem unwanted only because its deployment is not recorded yet.
+ * Returns true if an image was stored less than an hour ago; its deployment may not be recorded yet.
  * Times are in milliseconds since the epoch.
  */
 export function isYoungImage(storedAt: number, now: number): boolean {

@@ -34,8 +34,9 @@ export interface Builders {
 }
 
 /**
- * Creates what builds and stores images for the configured runtime. Without an engine, images are folders of this host.
- * With an engine, services are images in the engine, and sites are folders.
+ * Creates what builds and stores images for the configured runtime.
+ * Without an engine, images are folders of this host. With one, services are images in the engine, and sites are
+ * folders.
  */
 export async function createBuilders(options: BuildersOptions): Promise<Builders> {
   const { config, log, sandbox, source, engine, railpack, installationId, findAccount, toolchains } = options;
@@ -56,7 +57,7 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   const ofImages = engine !== null || imageBuilds !== null ? { resolveDigest, findAccount } : null;
   const origins = createOriginResolver({ source, policy, images: ofImages });
   if (engine === null) return { builder: sites, images: folders, origins };
-  // The client of the engine is large, and only this runtime needs it.
+  // Imported on demand: the engine's client is large, and only this runtime needs it.
   const { createContainerBuilder } = await import('./engine-images/container-builder.js');
   const { EngineImageStore } = await import('./engine-images/engine-image-store.js');
   const images = new EngineImageStore({ engine, registry, installationId, log });
@@ -78,7 +79,7 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   };
 }
 
-/** Resolves digests by a container engine, whose client is large: it is loaded when the first image is deployed. */
+/** Resolves digests by a container engine. The engine's large client is loaded when the first image is deployed. */
 function inEngine(engine: Engine): DigestResolver {
   return async (name, account) => {
     const { resolveDigest } = await import('../docker/pull-image.js');
@@ -86,7 +87,7 @@ function inEngine(engine: Engine): DigestResolver {
   };
 }
 
-/** Stores of both kinds. An image whose manifest has a reference is in the engine. */
+/** Combines two stores. An image whose manifest has a reference is in the engine's store. */
 function joined(folders: FolderImageStore, images: ImageStore): ImageStore {
   return {
     has: (image) => (image.manifest.reference === undefined ? folders : images).has(image),

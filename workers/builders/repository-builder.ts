@@ -49,13 +49,13 @@ export interface RepositoryBuilderOptions {
   source: RepositorySource;
   images: FolderImageStore;
   toolchains: Pick<ToolchainStore, 'provide' | 'pathOf'>;
-  /** What images are pulled and built with; absent or null if this host cannot run them. */
+  /** The programs that pull and build images; absent or null if this host cannot run them. */
   imageBuilds?: ImageBuilderOptions | null;
 }
 
 /**
- * Builds a repository on this host without containers: it detects the project, runs commands in the sandbox, and stores
- * a folder.
+ * Builds repositories on this host without containers: detects the project, runs commands in the sandbox, stores a
+ * folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   const leftovers = new Leftovers(options);
@@ -94,10 +94,10 @@ async function adopt(
   return adoptImage({ options: imageBuilds, request, context, folder, limit: new TimeLimit(request, context) });
 }
 
-/** The shortest time between two removals that builds cause, in milliseconds. */
+/** The least time between two clean-ups that builds cause, in milliseconds. */
 const LEFTOVERS_MS = 15_000;
 
-/** Folders, processes and groups of builds whose worker was killed. */
+/** Folders, processes and control groups of builds whose worker was killed. */
 class Leftovers {
   readonly #options: RepositoryBuilderOptions;
   #removedAt = Number.NEGATIVE_INFINITY;
@@ -150,7 +150,7 @@ class RepositoryBuild {
   }
 
   async run(): Promise<BuiltImage> {
-    // Measuring the cache takes as long as the checkout; if the checkout fails, the measurement is never awaited.
+    // Measuring the cache takes as long as the checkout. If the checkout fails, nothing awaits the measurement.
     this.#cache.catch(() => undefined);
     const { hasSubmodules } = await this.#limit.within('the checkout', () =>
       checkOut({
@@ -192,7 +192,7 @@ class RepositoryBuild {
       this.#options.toolchains.provide(plan.versions, { signal, log: this.#context.log }),
     );
     let dependencies: string | null = null;
-    // If nothing runs, the files stay the platform's own.
+    // If no command runs, the files continue to belong to the platform's user.
     if (plan.tools.length + plan.install.length + plan.build.length > 0) {
       const cache = cacheFolder(config.dataDir, this.#request.serviceId);
       const place = { app: this.#app, cache, cacheOpened: this.#cache, kept, locked };
@@ -205,7 +205,10 @@ class RepositoryBuild {
     return image;
   }
 
-  /** The folder of the project if its Dockerfile is to be built; otherwise null. Most repositories need no further process for this answer. */
+  /**
+   * Returns the project's folder if its Dockerfile is to be built; otherwise null. Most repositories need no separate
+   * process for this answer.
+   */
   async #dockerfileProject(about: Parameters<(typeof OPERATIONS)['dockerfileProject']>[0]): Promise<string | null> {
     const isAsked = asksForDockerfile(this.#request.configuration);
     if (!isAsked && !this.#options.imageBuilds) return null;
@@ -214,8 +217,8 @@ class RepositoryBuild {
   }
 
   /**
-   * Builds the Dockerfile. Returns the error if an image that it names cannot be had and the settings do not ask for the Dockerfile: the
-   * caller then goes on with the other files.
+   * Builds the Dockerfile. Returns the error if an image that it names is unavailable and the settings do not require
+   * the Dockerfile: the caller then uses the other files.
    */
   async #buildDockerfile(project: string, app: string): Promise<BuiltImage | ImageUnavailableError> {
     const [options, request, context, limit] = [this.#options.imageBuilds, this.#request, this.#context, this.#limit];
@@ -284,13 +287,13 @@ class RepositoryBuild {
 /** Most projects that install something have one of these files. */
 const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
-/** A guess, before the project is detected: true if a command is going to run, so that its sandbox can be made meanwhile. */
+/** Guesses, before detection, whether a command will run, so that its sandbox can be prepared meanwhile. */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
   const names = await readdir(app);
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/** What runs instead of a command that users read, if there is something. */
+/** Returns what runs in place of a command that users see; null if the command itself runs. */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

@@ -4,10 +4,13 @@ import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { considerEvent } from './consider-event.js';
 
-/** A repository that answers more slowly is tried again, in milliseconds. */
+/** If a repository takes longer to answer, the job tries again. In milliseconds. */
 const TIMEOUT_MS = 5 * 60_000;
 
-/** Queue `commit`: looks whether a reported branch has a commit to deploy. It may run twice for one report; the first decides. */
+/**
+ * Handles the queue `commit`: decides whether a reported branch has a commit to deploy. May run twice for one report;
+ * the first decision counts.
+ */
 export async function commitJob(
   deps: JobDeps,
   { eventId }: Payloads['commit'],

@@ -20,13 +20,13 @@ import { createPathFilter } from '../builders/files/path-filter.js';
 import { SourceError } from '../failures/explained.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Not now: the repository cannot be read, or does not show the pushed commit yet. */
+/** Thrown if it is too early to decide: the repository cannot be read, or does not show the pushed commit yet. */
 export class NotYet extends Error {}
 
 /**
- * Compares a report with the repository, and queues a deployment if its branch has a new commit that is to be deployed. What
- * the report says is a hint: commits, messages and changed files come from the repository. Returns the outcome in words. Throws `NotYet`
- * if a later try may say more; on the `last` try it decides with what it knows.
+ * Compares a report with the repository, and queues a deployment if the branch has a new commit to deploy.
+ * The report is only a hint: commits, messages and changed files are read from the repository. Returns the outcome in
+ * words. Throws `NotYet` if a later try may find out more; on the `last` try it decides with what it knows.
  */
 export async function considerEvent(
   deps: JobDeps,
@@ -79,7 +79,7 @@ export async function considerEvent(
       if (!last) throw new NotYet(error.message);
       return end(error.message);
     }
-    // What a person could mend, such as a used-up budget. A later poll tries it again.
+    // A person can solve this, for example a used-up budget. A later poll tries again.
     if (error instanceof AppError)
       return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
     throw error;

@@ -34,8 +34,8 @@ const POLL_TIMEOUT_MS = 20_000;
 const MAX_ERROR_LENGTH = 300;
 
 /**
- * Asks repositories that are due for their branches, once for all services of one, and stores an event for each new commit of a service.
- * Returns a line for each event.
+ * Asks the repositories that are due for their branches, and stores an event for each new commit of a service.
+ * Services with the same repository share one request. Returns a line for each event.
  */
 export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   await syncWatches(deps);
@@ -51,7 +51,7 @@ export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   return found;
 }
 
-/** Services that deploy by commit are watched, and others are not. */
+/** Starts to watch services that deploy on commit, and stops to watch others. */
 async function syncWatches({ db, keyring, log }: PollDeps): Promise<void> {
   for (const service of await unsyncedServices(db, SYNCED)) {
     const address = addressOf(keyring, service);
@@ -83,7 +83,7 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
     await recordPoll(deps.db, fingerprint, { pauseMs: pauseBeforePoll({ hooked, failures: 0 }), error: '' });
     return found;
   } catch (error) {
-    // The address may hold a secret, and `SourceError` shows none.
+    // The address may contain a secret. A `SourceError` never shows secrets, other errors may.
     const shown = error instanceof SourceError ? errorMessage(error) : 'it did not answer in time';
     if (failures === 0)
       deps.log.info({ services: services.map(({ id }) => id) }, `a repository cannot be polled: ${shown}`);
@@ -113,7 +113,10 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
   return found;
 }
 
-/** The commits of the services' branches, or of all branches if one wants previews and they are not too many. */
+/**
+ * Returns the commits of the services' branches, or of all branches if a service wants previews and they are not too
+ * many.
+ */
 async function headsOf(
   { source, log }: PollDeps,
   url: string,
@@ -135,7 +138,7 @@ async function headsOf(
   return { heads: await source.heads({ url, branches, signal }), all: false };
 }
 
-/** A preview whose branch is gone comes to its end. */
+/** Ends a preview whose branch is gone. */
 async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, there: boolean): Promise<void> {
   if (!service.is_preview || (there && !service.branch_missing)) return;
   if (await noteBranch(db, service.id, there)) {
@@ -143,7 +146,7 @@ async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, ther
   }
 }
 
-/** Notes the branches of a service that makes previews by itself, and stores an event for each that is new or was pushed to. */
+/** Notes the branches of a service with automatic previews, and stores an event for each new or changed branch. */
 async function wantPreviews(
   { db }: PollDeps,
   { id, configuration, branches_noted }: PolledService,
@@ -159,7 +162,7 @@ async function wantPreviews(
   );
 }
 
-/** Stores an event if the commit is new. The first commit of a branch of which nothing was deployed is only noted. */
+/** Stores an event if the commit is new. If a branch was never deployed, its first commit is only noted. */
 async function report({ db }: PollDeps, serviceId: string, branch: string, sha: string): Promise<boolean> {
   switch (noveltyOf(sha, await knownCommits(db, serviceId, branch))) {
     case 'known':

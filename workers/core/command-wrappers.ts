@@ -10,8 +10,8 @@ export { SYSTEM_PATH };
 export const DIES_WITH_WORKER = ['setpriv', '--pdeathsig', 'KILL', '--'] as const;
 
 /**
- * The arguments that put these wrappers before a command. A wrapper is left out if this host does not have it, or may not
- * use it: commands then run without its protection.
+ * Returns the arguments that put these wrappers before a command.
+ * Leaves out a wrapper that this host lacks or may not use. Commands then run without its protection.
  */
 export async function findWrappers(wrappers: readonly (readonly string[])[], path = SYSTEM_PATH): Promise<string[]> {
   const found: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Calls `work` for each item in their order, for at most `most` of them at once, and resolves when all have ended. Rejects with
- * the first error, and then begins no further item.
+ * Calls `work` for each item in order, at most `most` at once, and resolves when all have ended.
+ * Rejects with the first error, and then starts no further item.
  */
 export async function concurrently<T>(
   items: readonly T[],

@@ -7,11 +7,11 @@ import type { Logger } from '../../shared/core/log.js';
 import { CommandFailed, runLimited } from '../../shared/core/run-limited.js';
 import { removeSmallTree } from './small-tree.js';
 
-/** Build caches and mirrors that no build used for this time are removed, in milliseconds. */
+/** Build caches and mirrors that were unused for this time, in milliseconds, are removed. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** A removal that takes longer fails, in milliseconds. What it has removed by then stays removed. */
+/** A removal fails after this time, in milliseconds. What it has removed stays removed. */
 const REMOVAL_MS = 10 * 60_000;
-/** How long work waits for the removal of its own folder, in milliseconds. A sweep removes the rest. */
+/** How long work waits for its own folder's removal, in milliseconds. A sweep removes the rest. */
 const DISCARD_MS = 30_000;
 const TRIES = 3;
 const MAX_PROBLEM_LENGTH = 2000;
@@ -32,9 +32,10 @@ export interface RemovalOptions {
 }
 
 /**
- * Removes a file or folder, also if a tenant has made that hard: paths of any depth, names in any encoding, folders
- * without permissions. It follows no link and does not touch mounted file systems. Throws an error that says what is left;
- * an abort rejects with the signal's reason. No other function of the workers may remove folders with their content.
+ * Removes a file or folder, even if a tenant has made that difficult: deep paths, names in any encoding, no
+ * permissions.
+ * Follows no link and does not touch mounted file systems. Throws an error that names what is left; an abort rejects
+ * with the signal's reason. All code of the workers that removes a folder with content must use this function.
  */
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);
@@ -43,7 +44,8 @@ export async function removeTree(path: string, options: RemovalOptions = {}): Pr
   if (await removeSmallTree(path)) return;
   let problem = '';
   for (let tries = 0; tries < TRIES; tries++) {
-    // `rm` goes down folder by folder, so that no path gets longer than the system allows. Node's own removal fails there.
+    // `rm` changes into each folder, so that no path exceeds the system's limit. Node.js's own removal would fail
+    // there.
     problem = await run('rm', [process.platform === 'linux' ? '-rf' : '-rfx', ...ONE_FILE_SYSTEM, '--', path], signal);
     options.signal?.throwIfAborted();
     if (problem === '') return;
@@ -57,7 +59,7 @@ export async function removeTree(path: string, options: RemovalOptions = {}): Pr
 
 const ONE_FILE_SYSTEM = process.platform === 'linux' ? ['--one-file-system'] : [];
 
-/** The beginning of a failed command's error output; '' if it succeeds. An abort kills the command. */
+/** Runs a command and returns the beginning of its error output; '' if it succeeds. An abort kills it. */
 async function run(command: string, args: string[], signal: AbortSignal): Promise<string> {
   const limits = { processorSeconds: REMOVAL_MS / 1000 };
   return runLimited(command, args, { signal, limits }).then(
@@ -75,8 +77,8 @@ export interface DiscardDeps {
 }
 
 /**
- * Removes a folder of DATA_DIR that is no longer needed. After 30 seconds the rest is moved to `DATA_DIR/trash`, from which
- * `emptyTrash` removes it. Never throws, so that no work fails because of it.
+ * Removes a folder of DATA_DIR that is no longer needed. Never throws, so that no work fails because of it.
+ * After 30 seconds the rest is moved to `DATA_DIR/trash`, from which `emptyTrash` removes it.
  */
 export async function discardTree({ dataDir, log }: DiscardDeps, path: string): Promise<void> {
   try {
@@ -94,25 +96,25 @@ export async function discardTree({ dataDir, log }: DiscardDeps, path: string): 
   }
 }
 
-/** When the trash tries to remove an entry again. */
+/** When `emptyTrash` tries again to remove an entry. */
 export interface Retry {
   failures: number;
   /** Milliseconds since the epoch. */
   at: number;
 }
 
-/** The next try after a failure: after 5 minutes, then after twice as long each time, up to an hour. */
+/** Returns the next try after a failure: in 5 minutes, then after twice the time, up to an hour. */
 export function nextRetry(previous: Retry | undefined, now: number): Retry {
   const failures = previous?.failures ?? 0;
   return { failures: failures + 1, at: now + Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS) };
 }
 
-/** By the entry's path. */
+/** Entry's path → its next try. */
 const retries = new Map<string, Retry>();
 
 /**
- * Removes what `discardTree` has moved to the trash; returns how many entries it removed. An entry that cannot be removed is
- * logged once and tried again as `nextRetry` says.
+ * Removes what `discardTree` has moved to the trash. Returns the number of removed entries.
+ * If an entry cannot be removed, logs that once and tries again according to `nextRetry`.
  */
 export async function emptyTrash({ dataDir, log }: DiscardDeps, signal?: AbortSignal): Promise<number> {
   let removed = 0;
@@ -133,12 +135,12 @@ export async function emptyTrash({ dataDir, log }: DiscardDeps, signal?: AbortSi
   return removed;
 }
 
-/** True if an entry was last used more than 30 days before `now`; both in milliseconds since the epoch. */
+/** Returns true if an entry was last used more than 30 days before `now`. Both are in milliseconds since the epoch. */
 export function isUnused(usedAt: number, now: number): boolean {
   return now - usedAt >= UNUSED_MS;
 }
 
-/** Removes the entries of a folder that were not used for 30 days; returns how many it removed. */
+/** Removes the entries of a folder that were unused for 30 days. Returns their number. */
 export async function removeUnused(deps: DiscardDeps, folder: string): Promise<number> {
   let removed = 0;
   for (const name of await readdir(folder).catch(() => [])) {

@@ -5,8 +5,8 @@ import type { Logger } from '../../shared/core/log.js';
 const RETRY_MS = 1000;
 
 /**
- * One leader among all processes that name the same lock. It is a session-level advisory lock on a connection of its
- * own: it ends with the process or its connection, and another candidate takes over within about a second.
+ * Elects one leader among all processes that use the same lock. The lock is a session-level advisory lock on a separate
+ * connection: when the process or its connection ends, another candidate takes over within about a second.
  */
 export class Leadership {
   readonly #url: string;
@@ -53,7 +53,7 @@ export class Leadership {
         );
         if (rows[0]?.locked && !this.#closed) this.#set(true);
       } else {
-        // Fails if the connection was lost without an error.
+        // This fails if the connection was lost without an error.
         await this.#client.query('select 1');
       }
     } catch (error) {

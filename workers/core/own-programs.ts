@@ -4,9 +4,9 @@ import { delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { SYSTEM_PATH } from './command-wrappers.js';
 
 /**
- * The folder of the Node.js that runs the platform. The one that npm carries has no npm beside it: then the folder of this machine's
- * own Node.js and npm follows, if it is none of the system's. Hosted commands see what is beside these folders, so one beside `home`
- * is left out.
+ * Returns the folder of the Node.js that runs the platform.
+ * A Node.js from npm has no npm beside it. Then this machine's own folder of Node.js and npm is added, unless it
+ * belongs to the system. Hosted commands see the files beside these folders, so a folder beside `home` is left out.
  */
 export function ownFolders(execPath: string, path: string, home: string): string[] {
   const node = dirname(execPath);

@@ -2,7 +2,7 @@ import { lchown, lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
-/** Larger or deeper trees are left to a command, so that they do not keep this process busy. */
+/** Larger or deeper trees are left to a separate command, so that they do not block this process. */
 const MAX_ENTRIES = 64;
 const DEEPEST = 8;
 
@@ -12,9 +12,9 @@ interface Entry {
 }
 
 /**
- * Removes a small tree without starting a process. Returns false, and may have removed a part, if the tree is not small, has
- * a mounted file system in it, or cannot be removed like this. Follows no link, also if a tenant changes the tree meanwhile:
- * no path goes through a folder that somebody else could replace by a link.
+ * Removes a small tree without starting a process. Follows no link, even if a tenant changes the tree meanwhile.
+ * Returns false if the tree is not small, contains a mounted file system, or cannot be removed this way; a part may
+ * then be gone. It enters only folders that no other user could replace by a link.
  */
 export async function removeSmallTree(path: string): Promise<boolean> {
   try {
@@ -28,8 +28,8 @@ export async function removeSmallTree(path: string): Promise<boolean> {
 }
 
 /**
- * Changes the owner of a small tree that is this process's own. Returns false if the tree is not small. The root comes last:
- * before that, the new owner cannot enter the tree if its root is closed to others.
+ * Changes the owner of a small tree that belongs to this process's user. Returns false if the tree is not small.
+ * The root comes last: if it is closed to others, the new owner cannot enter the tree before.
  */
 export async function ownSmallTree(path: string, uid: number, gid: number): Promise<boolean> {
   try {
@@ -43,8 +43,8 @@ export async function ownSmallTree(path: string, uid: number, gid: number): Prom
 }
 
 /**
- * The tree's entries, each folder before what it contains; none if there is nothing. Null if there are too many, or a folder
- * that somebody else could replace by a link.
+ * Lists the tree's entries, each folder before its content; empty if nothing is there.
+ * Returns null if there are too many, or if another user could replace a folder by a link.
  */
 async function listSmall(root: string): Promise<Entry[] | null> {
   const found = await unlessAbsent(lstat(root));
@@ -67,7 +67,7 @@ async function listSmall(root: string): Promise<Entry[] | null> {
   return entries;
 }
 
-/** True if only this process's user and root can replace entries of the folder. */
+/** Returns true if only this process's user and root can replace entries of the folder. */
 function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
   return uid === process.getuid?.() && (mode & 0o022) === 0;
 }

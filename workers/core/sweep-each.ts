@@ -4,17 +4,17 @@ import { concurrently } from './concurrently.js';
 
 export interface SweepEachOptions<T> {
   log: Pick<Logger, 'warn'>;
-  /** Items that are worked on at a time. */
+  /** The number of items that are processed at the same time. */
   atOnce: number;
-  /** The line of the log about an item that has failed. The error's message follows it. */
+  /** The log message for a failed item. The error's message follows. */
   failure: string;
-  /** Which item it is, for that line. */
+  /** The facts that identify an item in the log. */
   facts: (item: T) => object;
 }
 
 /**
- * Does a sweep's work for each item and returns the lines of all. A failure is logged: neither that nor a slow item keeps the
- * sweep from the others.
+ * Does a sweep's work for each item, and returns all their lines.
+ * A failure is logged. Neither a failed nor a slow item keeps the sweep from the others.
  */
 export async function sweepEach<T>(
   items: readonly T[],

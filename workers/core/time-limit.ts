@@ -1,6 +1,6 @@
 /**
- * Runs work that has to end within a time, in milliseconds, or with `signal`. Its own signal aborts at either. Rejects with
- * `tooLate` after the time, with the reason of `signal` after its abort, and otherwise as the work does.
+ * Runs work with a timeout, in milliseconds. The work's signal aborts at the timeout, or together with `signal`.
+ * Rejects with `tooLate` at the timeout, with the reason of `signal` after its abort, and otherwise as the work does.
  */
 export async function withinTime<T>(
   { ms, tooLate, signal }: { ms: number; tooLate: Error; signal?: AbortSignal },

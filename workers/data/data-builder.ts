@@ -5,12 +5,12 @@ import type { DataKind } from '../../shared/services/model.js';
 import type { BuildContext } from '../builders/builder.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
 
-/** Finds or installs the program of a data service's server. Throws `BuildError` and `RegistryFault`. */
+/** Finds or installs the program of a database server. Throws `BuildError` and `RegistryFault`. */
 export interface DataBuilder {
   build(kind: DataKind, configuration: ServiceConfiguration, context: BuildContext): Promise<BuiltImage>;
 }
 
-/** Servers that run as processes: PostgreSQL from the package registry, redis from the host. */
+/** Creates the builder for servers that run as processes: PostgreSQL from the package registry, redis from the host. */
 export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'providePostgres'>): DataBuilder {
   return {
     async build(kind, { databaseVersion }, context) {
@@ -29,13 +29,13 @@ function imageOf(kind: DataKind, tools: string[]): BuiltImage {
   return { digest, manifest: serverManifest(kind, { tools }), sizeBytes: 0 };
 }
 
-/** The manifest of a data server, which has either tools of this host or an image for containers. */
+/** Returns the manifest of a database server, which has either tools of this host or a container image. */
 export function serverManifest(kind: DataKind, origin: { tools: string[] } | { reference: string }): ImageManifest {
   const files = { startCommand: '', workingDirectory: '', publishDirectory: '', environment: {} };
   return { type: 'process', runtime: kind, ...files, ...origin };
 }
 
-/** True for the image of a data server, which has no files. */
+/** Returns true for the image of a database server, which has no files. */
 export function isDataImage({ runtime, reference }: Pick<ImageManifest, 'runtime' | 'reference'>): boolean {
   return (runtime === 'postgres' || runtime === 'redis') && reference === undefined;
 }

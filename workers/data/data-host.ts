@@ -5,16 +5,14 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { ServerHealth } from './server-health.js';
 import type { AdminAddress } from './settle-postgres.js';
 
-/**
- * The data services of one host: a machine, or a whole swarm. Jobs, sweeps and controllers work with both in the same way.
- */
+/** The databases of one host: a machine, or a whole swarm. Jobs, sweeps and controllers use both in the same way. */
 export interface DataHost {
   /** The value of `data_servers.host_id` for its servers. */
   readonly hostId: string;
   readonly health: ServerHealth;
   /** Returns the path of the server's program on this worker's host, where copies are checked with it. Throws `ReleaseError`. */
   programOf(spec: ReleaseSpec): Promise<string>;
-  /** Returns the server's data folder; null if this worker's host cannot read it, so that its files are read through the server. */
+  /** Returns the server's data folder; null if this worker's host cannot read it. Then the server sends its files. */
   dataFolderOf(serviceId: string): string | null;
   /** Returns the size of the server's data without PostgreSQL's write-ahead log, in bytes; null if it cannot be measured now. */
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
@@ -44,7 +42,10 @@ export interface VolumeFiles {
   close(): Promise<void>;
 }
 
-/** Returns those of these names that restores made and no operation needs any more. `statusOf` returns the status of an operation. */
+/**
+ * Returns those of these names that restores made and that no operation needs. `statusOf` returns an operation's
+ * status.
+ */
 export async function restoreLeftovers(
   names: readonly string[],
   statusOf: (operationId: string) => Promise<string | null>,
@@ -54,14 +55,16 @@ export async function restoreLeftovers(
     const [, kind, operationId] = /^(before|restored)-([0-9a-f-]{36})/.exec(name) ?? [];
     if (kind === undefined || operationId === undefined) continue;
     const status = await statusOf(operationId);
-    // The data from before a failed restore is kept: it may be the only data of the service.
+    // The data from before a failed restore stays: it may be the only data of the service.
     const done = kind === 'before' ? ['succeeded'] : ['succeeded', 'failed'];
     if (status !== null && done.includes(status)) found.push(name);
   }
   return found;
 }
 
-/** The record of a data service's server. Throws `ReleaseError` if it is gone, or if its volume is on another host. */
+/**
+ * Returns the record of a database's server. Throws `ReleaseError` if it is gone, or if its volume is on another host.
+ */
 export async function serverOnHost(
   { db, hostId }: { db: Db; hostId: string },
   serviceId: string,

@@ -42,12 +42,12 @@ export interface DataServicesDeps {
   servers: HostServers;
 }
 
-/** Not counted as the tenant's storage: settings of the server bound the write-ahead log. */
+/** The write-ahead log does not count as the tenant's storage, because settings of the server bound it. */
 const NOT_MEASURED = ['pg_wal'];
 const INITDB_MS = 5 * 60_000;
 const RESTORE_MS = 5 * 60_000;
 
-/** Prepares and observes the servers of data services that run as processes of this host. */
+/** Prepares and observes database servers that run as processes of this host. */
 export class DataServices implements DataHost {
   readonly #deps: DataServicesDeps;
   readonly health: ServerHealth;
@@ -78,8 +78,8 @@ export class DataServices implements DataHost {
   }
 
   /**
-   * Checks the volume, makes its data if the service never had any, and returns the sandbox that runs the server. `directory`
-   * is an empty folder for it. Throws `ReleaseError` with the reason if the server must not be started.
+   * Checks the volume, makes its data if the service never had any, and returns the sandbox for the server. `directory`
+   * is an empty folder for the sandbox. Throws `ReleaseError` with the reason if the server must not start.
    */
   async prepare(spec: ReleaseSpec, port: number, directory: string): Promise<Omit<SandboxSpec, 'id'>> {
     const row = await serverOnHost(this.#deps, spec.serviceId);
@@ -139,7 +139,7 @@ export class DataServices implements DataHost {
     return { command: redisCommand(this.#redis()), env: { DATA: volume.data, CONFIGURATION: configuration } };
   }
 
-  /** Runs initdb for PostgreSQL. Redis needs no first data. */
+  /** Runs initdb for PostgreSQL. Redis needs no initial data. */
   async #fill(
     spec: ReleaseSpec,
     row: DataServerRow,
@@ -176,7 +176,7 @@ export class DataServices implements DataHost {
     throw new ReleaseError(`its first data could not be made (initdb: ${how}): ${output.lines.join(' | ')}`);
   }
 
-  /** The program that a release's server runs. */
+  /** Returns the program that a release's server runs. */
   async programOf(spec: ReleaseSpec): Promise<string> {
     if (spec.kind === 'redis') return this.#redis();
     const [folder = ''] = await this.#toolsOf(spec);

@@ -7,13 +7,13 @@ import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
 import { TenantFileError, TenantFolder } from './tenant-folder.js';
 
 const MARKER = 'ranvier.json';
-/** The folder in which initdb runs, before it is renamed to `data`. */
+/** The folder in which initdb runs. It is renamed to `data` afterwards. */
 const FRESH = 'data.new';
 const MAX_VERSION_BYTES = 16;
 
 /**
- * The volume of a data service, `<DATA_DIR>/volumes/<serviceId>`: the server's folder `data`, which belongs to the service's
- * user, and a marker beside it, which only the platform writes and which names the service.
+ * The volume of a database, `<DATA_DIR>/volumes/<serviceId>`. It has the server's folder `data`, which belongs to the
+ * service's user, and beside it a marker with the service's id, which only the platform can write.
  */
 export class DataVolume {
   readonly folder: string;
@@ -34,7 +34,7 @@ export class DataVolume {
 
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // If it is not a version, the server itself refuses it. Its content is never shown.
+    // The content is never shown. If it is not a version, the server itself refuses it.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {
@@ -46,8 +46,8 @@ export class DataVolume {
   }
 
   /**
-   * Makes the first data of a volume. `fill` gets a new folder that the service's user owns. The marker is written last: after an
-   * interrupted attempt the volume has none, and the next attempt begins anew.
+   * Makes the first data of a volume. `fill` gets a new folder that the service's user owns. The marker is written
+   * last: an interrupted attempt leaves none, so the next attempt starts again.
    */
   async initialize(userNumber: number, fill: (folder: string) => Promise<void>): Promise<void> {
     const fresh = join(this.folder, FRESH);
@@ -75,7 +75,7 @@ export class DataVolume {
     await folder.sync().finally(() => folder.close());
   }
 
-  /** Changes the owner of the data to the service's user, for instance after an operator copied it from another host. */
+  /** Gives the data to the service's user, for example after an operator copied it from another host. */
   async settleOwner(userNumber: number): Promise<void> {
     if (!isRoot()) return;
     const data = await TenantFolder.open(this.data);
@@ -103,7 +103,7 @@ export class DataVolume {
   }
 }
 
-/** Returns null for what is missing, or is something that the server has not made. */
+/** Returns null if a file is missing, or is something that the server has not made. */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

@@ -6,7 +6,7 @@ import { DATA, type VolumeFiles } from './data-host.js';
 import type { DataVolume } from './data-volume.js';
 import { TenantFolder } from './tenant-folder.js';
 
-/** Opens a volume of this host. Makes its folder if it does not exist, for instance after a disk was replaced. */
+/** Opens a volume of this host. Makes its folder if it is missing, for example after a disk was replaced. */
 export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Promise<VolumeFiles> {
   const { folder } = volume;
   await mkdir(folder, { recursive: true, mode: 0o711 });
@@ -23,7 +23,7 @@ export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Pr
     // The staging folder is on the volume itself, so that `adopt` copies nothing.
     stagingOf: pathOf,
     adopt: async (name) => {
-      // A tenant's server has checked the copy. In its own sandbox, or without one, it could have left a link there.
+      // A server of the tenant has checked the copy, and could have left a link there.
       const data = await TenantFolder.open(join(pathOf(name), DATA));
       await data.close();
       await runLimited('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);

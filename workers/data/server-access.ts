@@ -19,9 +19,9 @@ export interface DataServer {
   /** The major version of PostgreSQL; '' for redis. */
   version: string;
   serviceId: string;
-  /** The data folder; null if this host cannot read it, so that its files are read through the server. */
+  /** The data folder; null if this host cannot read it. Then the server sends its files. */
   dataFolder: string | null;
-  /** The platform's own user, who may do everything. */
+  /** The platform's own user, which has all privileges. */
   admin: { host: string; port: number; user: string; password: string; database: string };
 }
 
@@ -61,14 +61,14 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
   };
 }
 
-/** A hold is renewed this often, in milliseconds. */
+/** Interval between renewals of a hold, in milliseconds. */
 const HOLD_RENEW_MS = 15_000;
 
 /**
- * Stops a service's server, runs `work` on its volume while nothing can start it, and starts it again, even if `work` fails. A
- * deployment that tries to start it meanwhile fails. Resolves when the server accepts connections. The signal of `work` aborts if the
- * hold is lost.
- * Throws `ReleaseError` if another operation holds the server, and what `work` throws.
+ * Stops a service's server, runs `work` on its volume, and starts the server again, even if `work` fails.
+ * Nothing can start the server meanwhile: a deployment that tries fails. Resolves when the server accepts connections.
+ * The signal of `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds the server, and
+ * what `work` throws.
  */
 export async function holdServer(
   deps: DataAccessDeps,
@@ -105,7 +105,7 @@ async function startAgain({ db, keyring, runtime, config }: DataAccessDeps, serv
   await runtime.release(spec, signal);
 }
 
-/** The row of a server whose volume is on this host. */
+/** Returns the row of a server whose volume is on this host. */
 async function ownServer({ db, data }: DataAccessDeps, serviceId: string): Promise<DataServerRow> {
   const row = await findDataServer(db, serviceId);
   if (!row?.initialized_at) throw new ReleaseError('the service has no data yet; deploy it first');

@@ -1,12 +1,13 @@
 import { ADMIN_USER, postgresSettings } from '../../shared/data/model.js';
 import { quote } from '../core/quote.js';
 
-/** How long a server waits for the last process of its predecessor on the volume to end, in seconds. */
+/** How long a server waits until the previous server's last process on the volume has ended, in seconds. */
 const LOCK_SECONDS = 30;
 
 /**
- * A shell command that runs `script` while it holds the lock of the folder `$DATA`. The kernel holds the lock until the last
- * process of the server has ended. PostgreSQL's own check of process ids sees no process of another namespace.
+ * Returns a shell command that runs `script` while it holds the lock of the folder `$DATA`.
+ * The kernel holds the lock until the server's last process has ended. PostgreSQL's own check of process ids sees no
+ * process of another namespace.
  */
 function locked(script: string): string {
   const inner = quote(script);
@@ -14,8 +15,8 @@ function locked(script: string): string {
 }
 
 /**
- * Makes a cluster in `$DATA` with checksums and the platform's superuser, whose password is `$ADMIN_PASSWORD`. Hosts without the
- * locale C.UTF-8 get C.
+ * Returns a command that makes a cluster in `$DATA` with checksums and the platform's superuser.
+ * `$ADMIN_PASSWORD` is that user's password. Hosts without the locale C.UTF-8 use C.
  */
 export function initdbCommand(): string {
   const options = `-U ${ADMIN_USER} --auth=scram-sha-256 --pwfile="$TMPDIR/password" --encoding=UTF8 --data-checksums`;
@@ -29,12 +30,13 @@ export function initdbCommand(): string {
   ].join('; ');
 }
 
-/** Everybody who knows a password may connect. Network rules decide who reaches the server. */
+/** Every client with a password may connect. Network rules decide who reaches the server. */
 const HBA = 'host all all all scram-sha-256';
 
 /**
- * Runs PostgreSQL on `$DATA`. TERM causes a fast shutdown, which ends sessions and needs no recovery. An old `postmaster.pid` is
- * removed: the lock proves that its server has ended.
+ * Returns a command that runs PostgreSQL on `$DATA`.
+ * TERM causes a fast shutdown, which ends sessions and needs no recovery. An old `postmaster.pid` is removed: holding
+ * the lock proves that its server has ended.
  */
 export function postgresCommand({ planId, port, listen }: { planId: string; port: number; listen: string }): string {
   const settings = { ...postgresSettings(planId), port: String(port), listen_addresses: listen };
@@ -51,7 +53,10 @@ export function postgresCommand({ planId, port, listen }: { planId: string; port
   );
 }
 
-/** Runs redis-server or valkey-server with the configuration in `$CONFIGURATION`. TERM writes its file and ends it. */
+/**
+ * Returns a command that runs redis-server or valkey-server with the configuration in `$CONFIGURATION`.
+ * On TERM the server writes its file and exits.
+ */
 export function redisCommand(binary: string): string {
   return locked(
     [

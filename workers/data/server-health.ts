@@ -11,15 +11,15 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { askServer } from './server-probe.js';
 import { settlePostgres } from './settle-postgres.js';
 
-/** The columns of a replica that a probe needs. `restarts` and `task_id` together name the attempt. */
+/** The columns of a replica that a probe needs. `restarts` and `task_id` together identify the attempt. */
 type Attempt = Pick<ReplicaRow, 'id' | 'restarts' | 'task_id' | 'address' | 'port'>;
 
-/** Probes the servers of data services, and settles the users and databases of those that have just started. */
+/** Probes database servers, and sets up the users and databases of servers that have just started. */
 export class ServerHealth implements ServerProbe {
   readonly #deps: { db: Db; keyring: Keyring };
-  /** By replica: the last attempt after whose start `settlePostgres` ran. */
+  /** Replica → the last attempt for which `settlePostgres` has run. */
   readonly #settled = new Map<string, string>();
-  /** By replica: when it first gave no answer at all, in milliseconds since the epoch. Absent while it answers. */
+  /** Replica → since when it has not answered at all, in milliseconds since the epoch. Absent while it answers. */
   readonly #silentSince = new Map<string, number>();
 
   constructor(deps: { db: Db; keyring: Keyring }) {
@@ -27,8 +27,8 @@ export class ServerHealth implements ServerProbe {
   }
 
   /**
-   * Returns why a server is not healthy; '' if it accepts connections and has the tenant's user and database, which the first successful
-   * probe of each attempt makes.
+   * Returns why a server is not healthy; '' if it accepts connections and has the tenant's user and database. The first
+   * successful probe of each attempt makes these.
    */
   async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
     const row = await findDataServer(this.#deps.db, spec.serviceId);
@@ -39,7 +39,7 @@ export class ServerHealth implements ServerProbe {
       if (!this.#silentSince.has(replica.id)) this.#silentSince.set(replica.id, Date.now());
     } else this.#silentSince.delete(replica.id);
     if (!answer.healthy) return answer.answer;
-    // The plan of this release counts, not that of the live release: a larger plan is how a full database is opened again.
+    // The plan of this release counts, not that of the live release: a larger plan reopens a full database.
     const state = storageState(row.used_bytes, storageBytes(spec.configuration.plan), row.storage_state);
     const attempt = `${replica.restarts} ${replica.task_id}`;
     if (row.kind === 'postgres' && this.#settled.get(replica.id) !== attempt) {
@@ -59,7 +59,7 @@ export class ServerHealth implements ServerProbe {
     return state === 'closed' ? 'its storage is full: choose a larger plan and deploy it' : '';
   }
 
-  /** Returns how long a server has given no answer at all, in milliseconds; 0 while it answers. */
+  /** Returns for how long a server has not answered at all, in milliseconds; 0 while it answers. */
   silentMs(replicaId: string): number {
     const since = this.#silentSince.get(replicaId);
     return since === undefined ? 0 : Date.now() - since;

@@ -9,24 +9,24 @@ import { ReleaseError } from '../failures/explained.js';
 export interface TakenPorts {
   /** Ports of running replicas. */
   inUse: readonly number[];
-  /** Ports of replicas that have just ended. The edge may still send them requests. */
+  /** Ports of replicas that have just ended. The edge may still send requests to them. */
   resting: readonly number[];
 }
 
 const PORT_TRIES = 20;
 
-/** The ports at which applications reach the servers of this host. */
+/** The ports at which applications reach this host's database servers. */
 export class ServerPorts {
   readonly #deps: { db: Db; config: Pick<Config, 'runtimePorts'>; hostId: string; ownNetworks: boolean };
 
-  /** With `ownNetworks` each server has its own network namespace and listens on the usual port. */
+  /** With `ownNetworks` each server has its own network namespace and listens on the default port. */
   constructor(deps: { db: Db; config: Pick<Config, 'runtimePorts'>; hostId: string; ownNetworks: boolean }) {
     this.#deps = deps;
   }
 
   /**
-   * Chooses the port of a server that starts, and records where applications reach it. On the loopback of the host a server
-   * keeps its port for life, unless another program has taken it. Throws `ReleaseError` if there is none.
+   * Chooses the port of a server that starts, and records where applications reach it. On the host's loopback a server
+   * keeps its port for life, unless another program uses it. Throws `ReleaseError` if no port is free.
    */
   async claim(row: DataServerRow, slug: string, { inUse, resting }: TakenPorts): Promise<number> {
     const { db, config, ownNetworks } = this.#deps;
@@ -39,7 +39,7 @@ export class ServerPorts {
       const kept = row.host_port;
       const reserved = await this.reserved(row.id);
       const others = new Set([...inUse, ...resting, ...reserved]);
-      // A resting port may be used again by its own server: the edge sends no requests to databases.
+      // Its own server may reuse a resting port: the edge sends no requests to databases.
       const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
       const port =
         tries === 0 && isFree
@@ -50,7 +50,9 @@ export class ServerPorts {
     throw new ReleaseError('every port that was tried went to another database');
   }
 
-  /** Returns the ports that this host's servers keep, even while they are stopped, without that of the service `except`. */
+  /**
+   * Returns the ports that this host's servers keep even while they are stopped, except that of the service `except`.
+   */
   async reserved(except = ''): Promise<number[]> {
     const rows = await dataServersOfHost(this.#deps.db, this.#deps.hostId);
     return rows.flatMap(({ id, host_port }) => (id === except || host_port === null ? [] : [host_port]));

@@ -1,17 +1,18 @@
 import { connect } from 'node:net';
 import type { DataKind } from '../../shared/services/model.js';
 
-/** The longest that an answer may take, in milliseconds. */
+/** Timeout for an answer, in milliseconds. */
 const ANSWER_MS = 5_000;
 const MAX_ANSWER_LENGTH = 4096;
 const PROTOCOL_3 = 196_608;
 
-/** The answer of a server. `silent` is true if there was none at all, which means that the server hangs. */
+/** A server's answer. `silent` is true if there was none at all, which means that the server hangs. */
 export type ProbeAnswer = { healthy: true } | { healthy: false; silent: boolean; answer: string };
 
 /**
- * Asks a server whether it accepts connections, without a password: PostgreSQL must ask for one, redis may refuse the command.
- * A server that recovers or loads its data is not ready, and says so. Never rejects.
+ * Asks a server, without a password, whether it accepts connections. Never rejects.
+ * A healthy PostgreSQL asks for a password; redis may refuse the command. A server that recovers or loads its data
+ * reports that it is not ready.
  */
 export function askServer(kind: DataKind, { address, port }: { address: string; port: number }): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
@@ -50,10 +51,10 @@ function startupMessage(): Buffer {
   return Buffer.concat([head, parameters]);
 }
 
-/** The error code for too many connections: such a server works. */
+/** The error code for too many connections. A server that sends it works. */
 const TOO_MANY_CONNECTIONS = '53300';
 
-/** Reads PostgreSQL's first message; null if it is not complete yet. */
+/** Parses PostgreSQL's first message; null if it is incomplete. */
 export function readPostgres(received: Buffer): ProbeAnswer | null {
   if (received.length === 0) return null;
   const type = String.fromCharCode(received[0] ?? 0);
@@ -70,7 +71,9 @@ export function readPostgres(received: Buffer): ProbeAnswer | null {
   return { healthy: false, silent: false, answer: field('M') || 'it refuses connections' };
 }
 
-/** Reads the first line of redis; null if it is not complete yet. An error that asks for a password is healthy. */
+/**
+ * Parses the first line of redis; null if it is incomplete. An error that asks for a password means a healthy server.
+ */
 export function readRedis(received: Buffer): ProbeAnswer | null {
   const end = received.indexOf('\r\n');
   if (end < 0)

@@ -5,13 +5,13 @@ import pg from 'pg';
 import { onAbort } from '../../shared/core/on-abort.js';
 
 const CONNECT_MS = 5_000;
-/** A server that does not close a session within this time loses it, in milliseconds. */
+/** If a server does not close a session within this time, the connection is cut. In milliseconds. */
 const END_MS = 1_000;
-/** The largest answer to one statement. A server that is not PostgreSQL may send without end. */
+/** The largest answer to one statement, in bytes. A server that is not PostgreSQL may send without end. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /**
- * Stand above the settings that a tenant gives its database or its user: no name of the tenant is found unless a statement
- * names its schema.
+ * These override the settings that a tenant gives its database or user: objects of the tenant are found only if a
+ * statement names their schema.
  */
 const SETTINGS = {
   search_path: 'pg_catalog',
@@ -22,7 +22,7 @@ const SETTINGS = {
   idle_in_transaction_session_timeout: '0',
 };
 
-/** A server that a tenant controls. With `path` it is reached at this socket, without a password. */
+/** The address of a server that a tenant controls. `path` is a socket, which needs no password. */
 export interface SessionAddress {
   user: string;
   database: string;
@@ -33,8 +33,9 @@ export interface SessionAddress {
 }
 
 /**
- * Runs work in a session of the platform on a tenant's PostgreSQL. The server may be any program: its answers are bounded, it gets no
- * password but a hash that only the true server can check, and an abort ends the session at once.
+ * Runs work in a session of the platform on a tenant's PostgreSQL.
+ * The server may be any program, so its answers are bounded, and instead of the password it gets a hash that only the
+ * true server can check. An abort ends the session at once.
  */
 export async function withSession<T>(
   { path, password = 'none', ...address }: SessionAddress,
@@ -47,7 +48,7 @@ export async function withSession<T>(
   if (path !== undefined) socket.connect = () => connect({ path });
   const client = new pg.Client({
     ...address,
-    // Without a password, pg would send the one of the environment or of a file of the host.
+    // Without one, pg would send the password in the environment or in a file of the host.
     password,
     ssl: false,
     stream: () => socket,
@@ -58,7 +59,7 @@ export async function withSession<T>(
       .map(([setting, value]) => `-c ${setting}=${value}`)
       .join(' '),
   });
-  // A connection that breaks while no query runs must not end this process. The next query fails.
+  // A connection that breaks between queries must not end this process. The next query fails.
   client.on('error', () => undefined);
   let received = 0;
   socket.on('data', (chunk: Buffer) => {

@@ -3,7 +3,7 @@ import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
 import { withinTime } from '../core/time-limit.js';
 import { withSession } from './server-session.js';
 
-/** The longest session of the platform's own user, in milliseconds. A worker that ends waits for it. */
+/** The longest session of the platform's own user, in milliseconds. A worker that shuts down waits for it. */
 const SESSION_MS = 15_000;
 
 export interface AdminAddress {
@@ -32,19 +32,19 @@ export interface WantedTenant {
 }
 
 /**
- * Makes the tenant's user and database if they are missing, and sets the user's password, number of connections and the
- * storage bound. Repeating it changes nothing. The user owns its database and is no superuser.
+ * Makes the tenant's user and database if they are missing, and sets password, connection limit and storage bound.
+ * May be repeated. The user owns its database and is no superuser.
  */
 export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
   await asAdmin(admin, async (client) => {
-    // Otherwise PostgreSQL writes a statement that fails to the service's log, with the password.
+    // Otherwise PostgreSQL would write a failing statement, with the password, to the service's log.
     await client.query('set log_min_error_statement = panic');
     const user = pg.escapeIdentifier(wanted.user);
     const database = pg.escapeIdentifier(wanted.database);
     const rights = 'login nosuperuser nocreatedb nocreaterole noreplication nobypassrls';
     const limit = wanted.state === 'closed' ? 0 : wanted.maxConnections;
     const has = async (sql: string, name: string) => ((await client.query(sql, [name])).rowCount ?? 0) > 0;
-    // The tenant's user enters no database but its own, from its first moment on.
+    // From the start, the tenant's user can connect to its own database only.
     await client.query('revoke connect on database postgres, template1 from public');
     const verb = (await has('select 1 from pg_roles where rolname = $1', wanted.user)) ? 'alter' : 'create';
     const password = pg.escapeLiteral(wanted.password);
@@ -62,7 +62,7 @@ export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant):
   });
 }
 
-/** Ends the tenant's sessions, so that new settings of its user hold for all of them. */
+/** Ends the tenant's sessions, so that new settings of its user apply to all of them. */
 export async function endSessions(admin: AdminAddress, user: string): Promise<void> {
   await asAdmin(admin, (client) =>
     client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [user]),

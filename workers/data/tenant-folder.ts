@@ -5,23 +5,26 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 import { ExplainedError } from '../failures/explained.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** Opens a name alone, also that of a socket. Node does not name this flag of Linux. */
+/** Opens a name without its content, even that of a socket. Node.js has no constant for this Linux flag. */
 const O_PATH = 0o10000000;
 const ON_LINUX = process.platform === 'linux';
-/** What `open` answers if the name is a link, no folder, or a socket. */
+/** The errors of `open` for a link, a path that is no folder, and a socket. */
 const REFUSED = ['ELOOP', 'ENOTDIR', 'ENXIO'];
 
-/** A tenant has put something into its folder that the platform does not open. */
+/** Thrown if a tenant's folder contains something that the platform does not open. */
 export class TenantFileError extends ExplainedError {}
 
 /**
- * A folder that a tenant's processes may change at any moment. Names in it are opened relative to its descriptor and never
- * through a link, and opening never waits. The owner of the folder has to own what is opened. Missing names reject with ENOENT,
- * everything else that is not as expected with a `TenantFileError`.
+ * A folder that a tenant's processes may change at any moment. Names in it are opened relative to its descriptor, never
+ * through a link, and only if the folder's owner owns them. Opening never blocks. A missing name rejects with ENOENT,
+ * and everything else unexpected with a `TenantFileError`.
  */
 export class TenantFolder {
   readonly #handle: FileHandle;
-  /** Leads to the open folder, even if the tenant renames it; without Linux to the folder that has its name now. */
+  /**
+   * Leads to the open folder, even if the tenant renames it. Outside of Linux it leads to the folder that has its name
+   * now.
+   */
   readonly #path: string;
   readonly #shown: string;
   readonly uid: number;
@@ -33,7 +36,7 @@ export class TenantFolder {
     this.uid = uid;
   }
 
-  /** Opens the uppermost folder of a tenant. The folders above it belong to the platform. */
+  /** Opens a tenant's topmost folder. The folders above it belong to the platform. */
   static open(path: string): Promise<TenantFolder> {
     return TenantFolder.#open(path, '');
   }
@@ -50,7 +53,7 @@ export class TenantFolder {
     }
   }
 
-  /** Opens a folder in this one, by a name or by names with `/` between them. The caller closes it. */
+  /** Opens a subfolder by a name, or by names with `/` between them. The caller closes it. */
   async folder(names: string): Promise<TenantFolder> {
     let found: TenantFolder | null = null;
     for (const name of names.split('/')) {
@@ -64,23 +67,23 @@ export class TenantFolder {
     return found ?? this;
   }
 
-  /** The entries, as they are read. */
+  /** Yields the entries as they are read. */
   async *entries(): AsyncGenerator<Dirent> {
     yield* await opendir(this.#path);
   }
 
-  /** Facts about an entry itself, not about what a link leads to. */
+  /** Returns facts about an entry itself, not about the target of a link. */
   stat(name: string): Promise<Stats> {
     return lstat(this.#pathOf(name));
   }
 
-  /** Opens a plain file that has no other name, for reading. The caller closes it. */
+  /** Opens a plain file without other hard links for reading. The caller closes it. */
   async file(name: string): Promise<FileHandle> {
     const handle = await openUnfollowed(this.#pathOf(name), O_RDONLY, this.#nameOf(name));
     return this.#checked(handle, name, (found) => found.isFile() && found.nlink === 1);
   }
 
-  /** The text of a file. */
+  /** Returns the text of a file. */
   async text(name: string, maxBytes: number): Promise<string> {
     const file = await this.file(name);
     try {
@@ -92,7 +95,7 @@ export class TenantFolder {
     }
   }
 
-  /** Runs work with a path at which this very socket accepts connections. */
+  /** Runs work with a path at which exactly this socket accepts connections. */
   async withSocket<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     if (!ON_LINUX) return work(this.#pathOf(name));
     const handle = await openUnfollowed(this.#pathOf(name), O_PATH, this.#nameOf(name));

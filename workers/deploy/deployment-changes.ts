@@ -8,15 +8,15 @@ import { imageStoredBy, imageValues } from '../../shared/images/store.js';
 import { EDGES } from '../../shared/routing/store.js';
 import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
 
-/** A deployment as a worker holds it, with what its last event has told. */
+/** A deployment that a worker holds, with what its last event returned. */
 export type HeldDeployment = DeploymentRow & {
-  /** How many edges there are, when the route has moved. All of them have yet to learn it. */
+  /** The number of edges at the moment when the route moved. None of them has confirmed it yet. */
   edges?: number;
-  /** What earlier releases have left, when the deployment is live. */
+  /** What earlier releases left behind, once the deployment is live. */
   left_behind?: LeftBehind;
 };
 
-/** What changes with an event that happens in the state `from`, all in one statement. */
+/** Returns all changes of an event in the state `from`, for one statement. */
 export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   switch (event.type) {
     case 'resolved':
@@ -41,7 +41,7 @@ export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   }
 }
 
-/** SQL: the running step ends, and that of the next state begins. */
+/** Returns SQL that ends the running step and begins that of the next state. */
 function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
   const row: Transitions = TRANSITIONS[from];
   const to = row[event];
@@ -50,8 +50,9 @@ function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
 }
 
 /**
- * Makes the deployment the live release of its service, and notifies the edges. The service is locked before the deployment, as
- * commands do, so that they cannot deadlock. The route of a service that is being deleted does not move.
+ * Makes the deployment the live release of its service, and notifies the edges.
+ * Locks the service before the deployment, in the order of the commands, so that they cannot deadlock. If the service
+ * is being deleted, its route does not move.
  */
 const SWITCH: Beside = {
   before: `locked as materialized (

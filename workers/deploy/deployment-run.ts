@@ -7,7 +7,7 @@ import type { DeployedService } from '../releases/deployment-parts.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { HeldDeployment } from './deployment-changes.js';
 
-/** One worker's run of one deployment. Its steps share this. */
+/** One worker's run of one deployment. All its steps share it. */
 export class DeploymentRun {
   readonly deps: JobDeps;
   readonly service: DeployedService;
@@ -23,7 +23,7 @@ export class DeploymentRun {
     work: Work<HeldDeployment>;
     service: DeployedService;
     variables: Record<string, string>;
-    /** The repository as it was when the deployment was queued, in clear. */
+    /** The repository's address when the deployment was queued, unsealed. */
     repository: HeldDeployment['configuration']['repository'];
     channel: LogChannel;
   }) {
@@ -35,7 +35,7 @@ export class DeploymentRun {
     this.#repository = init.repository;
   }
 
-  /** The deployment as it is after its last event. */
+  /** The deployment after its last event. */
   get deployment(): HeldDeployment {
     const { record } = this.#work;
     return { ...record, configuration: { ...record.configuration, repository: this.#repository } };
@@ -49,7 +49,7 @@ export class DeploymentRun {
     return { ...this.#work.helpers, signal: this.signal };
   }
 
-  /** Writes a line of the platform to the deployment's log. */
+  /** Writes a line to the deployment's log in the platform's name. */
   async say(message: string, level: LogLevel = 'info'): Promise<void> {
     await this.channel.write('system', message, level);
   }

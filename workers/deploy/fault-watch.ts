@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { exists } from '../../shared/core/exists.js';
 import { Interrupted } from '../failures/interrupted.js';
 
-/** A deployment as one worker runs it. */
+/** A deployment that one worker runs. */
 export interface RunKey {
   id: string;
   fence: number;
@@ -15,7 +15,7 @@ export interface FaultThreadData {
   /** A counter that the main thread increments while its event loop runs. */
   counter: SharedArrayBuffer;
   folder: string;
-  /** The worker counts as hung when the counter has not changed for this many ticks of the thread. */
+  /** The worker counts as hung when the counter has not changed for this many of the thread's ticks. */
   tickMs: number;
   ticks: number;
 }
@@ -23,10 +23,12 @@ export interface FaultThreadData {
 export type FaultThreadMessage = { begins: string } | { ends: string };
 
 const TICK_MS = 250;
-/** Five seconds in the thread's own ticks: if the process is stopped from outside, the thread stops as well. */
+/**
+ * Five seconds, counted in the thread's own ticks: if the whole process is stopped from outside, the thread stops too.
+ */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;
-/** The thread takes 10 MiB, so it ends when nothing has run for this time. */
+/** The thread takes 10 MiB, so it ends when no deployment has run for this time. */
 const IDLE_MS = 60_000;
 
 export interface FaultWatchTimes {
@@ -35,15 +37,16 @@ export interface FaultWatchTimes {
   idleMs: number;
 }
 
-/** A thread that watches, and the timer that shows it that the event loop runs. */
+/** The watching thread, and the timer that shows it that the event loop runs. */
 interface Watcher {
   thread: Worker;
   timer: NodeJS.Timeout;
 }
 
 /**
- * Notes which deployments run while this worker hangs or crashes. The notes are files below DATA_DIR, which other workers of
- * the host read. A worker that is killed or stopped from outside leaves no note: that is not the deployment's fault.
+ * Notes which deployments run while this worker hangs or crashes. The notes are files below DATA_DIR, which other
+ * workers of the host read. A worker that is killed or stopped from outside leaves no note, because the deployment did
+ * not cause that.
  */
 export class FaultWatch {
   readonly #folder: string;
@@ -51,14 +54,14 @@ export class FaultWatch {
   #times: FaultWatchTimes | null = null;
   #watcher: Watcher | null = null;
   #idle: NodeJS.Timeout | undefined;
-  /** Suspects run one after the other, so that a fault can be attributed to one of them. */
+  /** Suspected deployments run one after the other, so that a fault points at one of them. */
   #suspects: Promise<unknown> = Promise.resolve();
 
   constructor(dataDir: string) {
     this.#folder = join(dataDir, 'faults');
   }
 
-  /** From now on this process is watched while a deployment runs. */
+  /** Starts to watch this process while deployments run. */
   async start({ tickMs = TICK_MS, ticks = TICKS, idleMs = IDLE_MS }: Partial<FaultWatchTimes> = {}): Promise<void> {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     await this.#forgetOld();
@@ -74,7 +77,7 @@ export class FaultWatch {
     await this.#endWatcher();
   }
 
-  /** Marks a run as under way until the returned function is called. */
+  /** Marks a run as active until the returned function is called. */
   begin(run: RunKey): () => void {
     const key = fileOf(run);
     clearTimeout(this.#idle);
@@ -88,12 +91,12 @@ export class FaultWatch {
     };
   }
 
-  /** True if a worker of this host hung or crashed with this deployment, at any fence. */
+  /** Returns true if a worker of this host hung or crashed with this deployment, at any fence. */
   knows(id: string): boolean {
     return namesIn(this.#folder).some((name) => name.startsWith(`${id}.`));
   }
 
-  /** True if the worker that had this run hung or crashed meanwhile. */
+  /** Returns true if the worker of this run hung or crashed meanwhile. */
   async isNoted(run: RunKey): Promise<boolean> {
     return exists(join(this.#folder, fileOf(run)));
   }
@@ -102,7 +105,10 @@ export class FaultWatch {
     await rm(join(this.#folder, fileOf(run)), { force: true });
   }
 
-  /** Runs the work when no other suspect of this process runs. Rejects with the signal's reason if it aborts before. */
+  /**
+   * Runs the work while no other suspected deployment of this process runs. Rejects with the signal's reason if it
+   * aborts first.
+   */
   async alone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#suspects;
     const mine = before.then(() => {
@@ -113,14 +119,14 @@ export class FaultWatch {
     return mine;
   }
 
-  /** Null if this process is not watched. */
+  /** Returns null if this process is not watched. */
   #startWatcher(): Watcher | null {
     if (this.#times === null) return null;
     const { tickMs, ticks } = this.#times;
     const counter = new SharedArrayBuffer(4);
     const workerData: FaultThreadData = { counter, folder: this.#folder, tickMs, ticks };
     const thread = new Worker(new URL('./fault-thread.js', import.meta.url), { workerData, execArgv: [] });
-    // If the thread fails, the worker goes on without notes about its faults.
+    // If the thread fails, the worker continues without notes about its faults.
     thread.on('error', () => undefined);
     thread.unref();
     const view = new Int32Array(counter);
@@ -156,7 +162,9 @@ function fileOf({ id, fence }: RunKey): string {
   return `${id}.${fence}`;
 }
 
-/** Synchronous, because a thread of the pool takes five times as long for the few names that are there, and delays each deployment. */
+/**
+ * Synchronous: there are few names, and a thread of the pool would take five times as long and delay each deployment.
+ */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

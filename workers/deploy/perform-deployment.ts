@@ -27,7 +27,7 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** What runs in each state. A step returns what happened. */
+/** The step of each state. A step returns what happened. */
 const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
   queued,
   building: build,
@@ -36,25 +36,25 @@ const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent
 };
 
 /**
- * A step is given up when it is taken over from the second worker that hung or crashed with it. A worker that was killed
- * or stopped from outside proves nothing against a deployment, but it looks the same as one that the system killed for the
- * memory that the deployment cost it. After more of those than an operator's faults bring about, the step is given up too.
+ * A step is given up when two workers have hung or crashed in it. A worker that was killed or stopped from outside
+ * proves nothing against the deployment, but looks like one that the system killed because the deployment used its
+ * memory. After more such ends than an operator would cause, the step is given up too.
  */
 const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
 
 export interface PerformedDeployment {
-  /** False if there was nothing to do: the deployment has ended before, or does not exist. */
+  /** False if there was nothing to do: the deployment had already ended, or does not exist. */
   ran: boolean;
-  /** The state in which it is now, or why nothing is known of it. */
+  /** The present state of the deployment, or why it is unknown. */
   status: string;
   /** Null if there is no such deployment. */
   serviceId: string | null;
-  /** What earlier releases have left; null if that is not known. */
+  /** What earlier releases left behind; null if unknown. */
   left: LeftBehind | null;
 }
 
-/** Runs a deployment from the state it is in to its end, and says how it ended. Throws as `perform` does. */
+/** Runs a deployment from its present state to its end, and returns how it ended. Throws as `perform` does. */
 export async function performDeployment(
   deps: JobDeps,
   deploymentId: string,
@@ -73,8 +73,8 @@ export async function performDeployment(
   };
   const first = faults.knows(deploymentId) ? null : await attempt({ only: 'worker_faults = 0' });
   if (first !== null) return first;
-  // A suspect waits for its turn here, and while it waits it must not be held, because a crash of this worker would count
-  // against it. Running suspects one at a time shows which one is at fault.
+  // A suspected deployment waits here for its turn, before it is claimed: a crash of this worker during the wait must
+  // not count against it. Running suspects one at a time shows which one is at fault.
   const before = await getDeployment(db, deploymentId);
   if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
   const nothing: PerformedDeployment = {
@@ -105,7 +105,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     this.claim = claim;
   }
 
-  /** The deployment as it is after its last event; null if it was not claimed. */
+  /** The deployment after its last event; null if it was not claimed. */
   get record(): HeldDeployment | null {
     return this.#work?.record ?? null;
   }
@@ -114,7 +114,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     const { status, fence } = work.record;
     if (isTerminal(status)) throw new Error(`deployment ${work.record.id} is ${status}`);
     work.helpers.report(`${status}: begins (fence ${fence})`);
-    // The place of its build is free.
+    // The deployment has left its build slot.
     if (status === 'switched') this.#deps.dispatcher.wakeAdmission();
     const run = await this.#open(work);
     if ('failed' in TRANSITIONS[status]) assertNotGivenUp(work.record);
@@ -153,7 +153,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     await run?.channel.close();
   };
 
-  /** The work is over, however it ended. */
+  /** Called when the work is over, however it ended. */
   end(): void {
     if (this.#work === null) return;
     this.#runEnds();
@@ -172,7 +172,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     const deps = this.#deps;
     const { db, keyring } = deps;
     const { id, fence } = work.record;
-    // The claim has counted it.
+    // The claim has counted this fault, so its note is no longer needed.
     if (this.claim.sql !== undefined) await deps.faults.forget({ id, fence: fence - 1 });
     const parts = await deploymentParts(db, id);
     if (!parts?.service) throw new ReleaseError('its service does not exist');
@@ -184,13 +184,13 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/** No later try could do better. */
+/** A later try could not do better. */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);
 }
 
-/** Throws a `ReleaseError` if too many workers did not come to the end of this step. */
+/** Throws a `ReleaseError` if too many workers did not reach the end of this step. */
 function assertNotGivenUp({ takeovers, worker_faults: faults }: HeldDeployment): void {
   if (faults >= MAX_FAULTS) {
     throw new ReleaseError(

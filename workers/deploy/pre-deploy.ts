@@ -13,12 +13,13 @@ import type { JobDeps } from '../worker-deps.js';
 import type { DeploymentRun } from './deployment-run.js';
 
 const TIMEOUT_SECONDS = 30 * 60;
-/** Another worker has taken the run from this one: it is taken back after this time, in milliseconds. */
+/** If another worker has claimed the run, this worker claims it back after this time, in milliseconds. */
 const TAKE_BACK_MS = 250;
 
 /**
- * Runs a deployment's pre-deploy command as a run of its own, in the slot of the deployment. A run that an earlier worker began goes on,
- * and one that has succeeded is not repeated. Throws `ReleaseError` if it fails or is cancelled, and the signal's reason.
+ * Runs a deployment's pre-deploy command as a separate run, in the slot of the deployment.
+ * Continues a run that an earlier worker began; a run that has succeeded is not repeated. Throws `ReleaseError` if it
+ * fails or is cancelled, and the signal's reason.
  */
 export async function runPreDeploy({ deps, deployment, signal, channel, helpers }: DeploymentRun, command: string) {
   await channel.flush();
@@ -36,7 +37,7 @@ export async function runPreDeploy({ deps, deployment, signal, channel, helpers 
   }
 }
 
-/** Ends the pre-deploy command of a deployment that ends, if it still runs. */
+/** Stops the pre-deploy command of a deployment that ends, if it still runs. */
 export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, helpers: JobHelpers): Promise<void> {
   const { id: deploymentId, service_id: serviceId } = deployment;
   const which = { serviceId, deploymentId, trigger: 'deployment' } as const;
@@ -51,8 +52,8 @@ export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, hel
 }
 
 /**
- * Stores the run of a deployment's pre-deploy command, unless it is stored, and notes it in the running step. Returns its id. Throws
- * `Interrupted` if the deployment's lease is lost.
+ * Stores the run of a deployment's pre-deploy command if it is missing, and notes it in the running step.
+ * Returns its id. Throws `Interrupted` if the deployment's lease is lost.
  */
 async function ensureRun(db: Db, { id: deploymentId, fence }: Lease, command: string): Promise<string> {
   const row = await oneRow<{ id: string | null }>(

@@ -6,9 +6,10 @@ import { type LeftBehind, leftBehind } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Runs after a release went live: waits until every edge serves it and has drained the old one, stops releases that no longer
- * serve, and retires images past retention. It is idempotent, so any worker can finish what another one began. It asks what
- * was left behind unless the caller knows.
+ * Retires what a new live release replaced.
+ * Waits until every edge serves it and has drained the old one, stops releases that no longer serve, and retires images
+ * past retention. Idempotent, so any worker can finish what another one began. Looks up what was left behind unless the
+ * caller passes it.
  */
 export async function retireOldReleases(
   deps: JobDeps,

@@ -15,8 +15,8 @@ import { Masker } from '../masking/mask.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Queue `detection`: checks the repository out and plans its build as a deployment would. Nothing of it is run. It may run
- * twice for one record; the first answer counts.
+ * Handles the queue `detection`: checks the repository out and plans its build as a deployment would.
+ * No command of the repository runs. The job may run twice for one record; the first answer counts.
  */
 export async function detectionJob(
   deps: JobDeps,

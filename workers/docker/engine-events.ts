@@ -9,7 +9,7 @@ export interface EngineEvent {
   aux?: unknown;
 }
 
-/** The events of a stream of JSON lines. The stream may be cut anywhere, also within a character. */
+/** Yields the events of a stream of JSON lines. The stream may be cut anywhere, even within a character. */
 export async function* readEvents(stream: AsyncIterable<Buffer | string>): AsyncGenerator<EngineEvent> {
   const decoder = new TextDecoder();
   let pending = '';

@@ -6,17 +6,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Docker from 'dockerode';
 
 const POLL_INTERVAL_MS = 5_000;
-/** The engine counts as lost after this many checks in a row without an answer. */
+/** After this many consecutive checks without an answer, the engine counts as lost. */
 const MISSES = 3;
 
 /**
- * Properties that the client's types leave out. The client sets `protocol` from DOCKER_TLS_VERIFY and DOCKER_CERT_PATH.
+ * Properties that are missing in the client's types. The client sets `protocol` from DOCKER_TLS_VERIFY and
+ * DOCKER_CERT_PATH.
  */
 type Connections = Docker['modem'] & { socketPath?: string; protocol?: string; agent?: HttpAgent };
 
 /**
- * Closes the streams of an engine that no longer answers. A host that lost its network closes no connection: without this, a
- * build or a log would wait forever. `ping` rejects if the engine does not answer in time.
+ * Closes the streams of an engine that no longer answers. `ping` rejects if the engine does not answer in time.
+ * A host that lost its network closes no connection: without this, a build or a log would wait forever.
  */
 export function closeStreamsOfLostEngine(
   streams: Docker,

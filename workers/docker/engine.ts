@@ -7,20 +7,20 @@ import { closeStreamsOfLostEngine } from './engine-watch.js';
 const CALL_MS = 30_000;
 /** Timeout of the check whether the engine still answers, in milliseconds. */
 const CHECK_TIMEOUT_MS = 5_000;
-/** The API of Docker 20.10, the first with process limits for services. */
+/** The API of Docker 20.10, the first version with process limits for services. */
 const OLDEST_API = '1.41';
 
 /** One Docker engine. */
 export interface Engine {
-  /** For calls that return one answer. They have a time limit. */
+  /** For calls that return one answer. They have a timeout. */
   calls: Docker;
-  /** For streams without a time limit: logs, events, builds, pushes. */
+  /** For streams, which have no timeout: logs, events, builds, pushes. */
   streams: Docker;
   /** The value of `DOCKER_HOST`, for messages. */
   host: string;
 }
 
-/** Why the platform cannot use the engine, for the operator: which variable is wrong, and what to do. */
+/** Explains to the operator why the platform cannot use the engine: which variable is wrong, and what to do. */
 export class EngineError extends Error {
   constructor(message: string) {
     super(message);
@@ -28,7 +28,7 @@ export class EngineError extends Error {
   }
 }
 
-/** A client of the engine of `DOCKER_HOST`. It connects on the first call, so this does not fail. */
+/** Creates a client of the engine at `DOCKER_HOST`. It connects on the first call, so this never fails. */
 export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
   const address = addressOf(host);
   const streams = new Docker(address);
@@ -40,8 +40,8 @@ export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, call
 type Dial = Docker['modem']['dial'];
 
 /**
- * Gives every call a time limit. The client's own timeout is not enough: it never settles a call whose connection broke
- * after the answer had begun.
+ * Gives every call a timeout. The client's own does not suffice: a call whose connection breaks during the answer never
+ * settles.
  */
 function bounded(docker: Docker, ms: number): Docker {
   const dial: Dial = docker.modem.dial.bind(docker.modem);
@@ -65,7 +65,10 @@ export type SocketAddress = { path: string } | { host: string; port: number };
 
 const UNIX = 'unix://';
 
-/** Reads an address in the form of `DOCKER_HOST` (`unix:///path`, `tcp://host:port`) that the configuration has accepted. */
+/**
+ * Parses an address in the form of `DOCKER_HOST` (`unix:///path`, `tcp://host:port`), which the configuration has
+ * validated.
+ */
 export function socketAddress(address: string): SocketAddress {
   if (address.startsWith(UNIX)) return { path: address.slice(UNIX.length) };
   const { hostname, port } = new URL(address);
@@ -77,7 +80,7 @@ function addressOf(host: string): Docker.DockerOptions {
   return 'path' in address ? { host: '', socketPath: address.path } : address;
 }
 
-/** Makes sure that the engine answers and is new enough. Throws `EngineError`. */
+/** Verifies that the engine answers and is new enough. Throws `EngineError`. */
 export async function assertEngine({ calls, host }: Engine): Promise<void> {
   let version: { Version: string; ApiVersion: string };
   try {
@@ -92,7 +95,7 @@ export async function assertEngine({ calls, host }: Engine): Promise<void> {
   }
 }
 
-/** Makes sure that the engine manages a swarm, and returns the swarm's id. Throws `EngineError`. */
+/** Verifies that the engine manages a swarm, and returns the swarm's id. Throws `EngineError`. */
 export async function assertManager({ calls, host }: Engine): Promise<string> {
   const { Swarm: swarm } = await calls.info();
   if (swarm?.ControlAvailable && swarm.Cluster?.ID) return swarm.Cluster.ID;
@@ -116,19 +119,19 @@ function unreachable(error: unknown): string {
   }
 }
 
-/** The engine's message about a failure, without the text that the client adds. */
+/** Returns the engine's message about a failure, without the text that the client adds. */
 export function engineMessage(error: unknown): string {
   const said = (error as { json?: { message?: unknown } }).json?.message;
   return typeof said === 'string' ? said.trim() : errorMessage(error);
 }
 
-/** The HTTP status of the engine's answer; undefined if the engine did not answer. */
+/** Returns the HTTP status of the engine's answer; undefined if the engine did not answer. */
 export function engineStatus(error: unknown): number | undefined {
   const status = (error as { statusCode?: unknown }).statusCode;
   return typeof status === 'number' ? status : undefined;
 }
 
-/** True if the name is taken. The engine has another answer if two calls create the name at the same time. */
+/** Returns true if the name is taken. The engine answers differently if two calls create a name at the same time. */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
 }

@@ -35,7 +35,7 @@ export async function pullImage(
     const stream = (await streams.createImage(options)) as Readable;
     for await (const event of readEvents(stream)) {
       if (event.error !== undefined) throw explainPull(name, event.error, account);
-      // Only the progress of single layers has details, and it would flood the log.
+      // Progress of single layers would flood the log; only it has details.
       if (event.status !== undefined && event.progressDetail === undefined) await log(event.status);
     }
   } catch (error) {

@@ -7,11 +7,11 @@ import type { Keyring } from '../../shared/secrets/keyring.js';
 export interface RegistryAccount {
   username: string;
   password: string;
-  /** The registry's host and port, as they stand in the names of its images. */
+  /** The registry's host and port, as in its images' names. */
   serveraddress: string;
 }
 
-/** Registry (as it stands in the names of images) → account. */
+/** Registry, as in images' names → account. */
 export type Accounts = ReadonlyMap<string, RegistryAccount>;
 
 /** The registry of the installation: built images are pushed to it, and nodes pull from it. */
@@ -22,7 +22,7 @@ export interface Registry {
   auth: RegistryAccount | undefined;
 }
 
-/** The registry of `REGISTRY_URL`; null if none is set. */
+/** Returns the registry of `REGISTRY_URL`; null if none is set. */
 export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>): Registry | null {
   if (registryUrl === null) return null;
   const { host, pathname, username, password } = new URL(registryUrl.reveal());
@@ -37,7 +37,7 @@ export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>):
   return { prefix: `${host}${pathname}`.replace(/\/+$/, ''), auth };
 }
 
-/** The account that a workspace's `registryId` names; null if it names none. Throws `SealError`. */
+/** Returns the account of a workspace's `registryId`; null if there is no such account. Throws `SealError`. */
 export async function findAccount(
   db: Db,
   keyring: Keyring,
@@ -48,16 +48,16 @@ export async function findAccount(
   return found && { username: found.username, password: found.password.reveal(), serveraddress: found.server };
 }
 
-/** Docker Hub expects this address in credentials, and not the host that its images name. */
+/** In credentials Docker Hub expects this address instead of the host in its images' names. */
 const HUB_ADDRESS = 'https://index.docker.io/v1/';
 
-/** The value of `X-Registry-Auth`. The engine requires the header even if there is no account. */
+/** Returns the value of `X-Registry-Auth`, which the engine requires even without an account. */
 export function authconfig(account: RegistryAccount | undefined): object {
   if (account === undefined) return {};
   return { ...account, serveraddress: addressOf(account.serveraddress) };
 }
 
-/** The value of `X-Registry-Config`: address of a registry → credentials. */
+/** Returns the value of `X-Registry-Config`: address of a registry → credentials. */
 export function registryconfig(accounts: Accounts): Record<string, object> {
   return Object.fromEntries(
     [...accounts].map(([server, { username, password }]) => [addressOf(server), { username, password }]),

@@ -7,12 +7,12 @@ import type { TrafficMeter } from './traffic-meter.js';
 
 export interface EdgeNeeds {
   log: Logger;
-  /** Asks for a fresh route of a service and resolves when it is applied. */
+  /** Loads a service's route again, and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
   traffic: TrafficMeter;
 }
 
-/** The edge that the settings ask for (`EDGE`). */
+/** Creates the edge that the setting `EDGE` names. */
 export async function createEdge(config: Config, { log, refresh, traffic }: EdgeNeeds): Promise<Edge> {
   const {
     edgePort: port,

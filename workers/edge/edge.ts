@@ -5,16 +5,17 @@ export type { EdgeFigures };
 
 /** Answers visitors' requests for the hosts of a route table. */
 export interface Edge {
-  /** What the edge counts about itself, for the operator. */
+  /** What the edge counts about itself, for operators. */
   readonly figures: EdgeFigures;
   /** Starts to accept requests. */
   listen(): Promise<void>;
   /**
-   * Serves this table from now on. Calls may overlap; the latest table wins. Resolves when every new request uses
-   * this table or a later one, and the requests in progress to replicas that it leaves out have ended. Event streams,
-   * upgraded connections, and requests that take longer than the edge's limit are not waited for; they go on.
+   * Serves this table from now on. Calls may overlap; the latest table wins.
+   * Resolves when every new request uses this table or a later one, and requests in progress to replicas outside of the
+   * table have ended. Does not wait for event streams, upgraded connections, and requests beyond the edge's time limit;
+   * they continue.
    */
   apply(table: RouteTable): Promise<void>;
-  /** Accepts no more requests. Resolves when those in progress have ended, within a time limit. */
+  /** Stops accepting requests. Resolves when those in progress have ended, within a time limit. */
   close(): Promise<void>;
 }

@@ -40,7 +40,7 @@ try {
 
   lifecycle.onEnd('registration', () => removeEdge(db, identity.id));
   lifecycle.onEnd('listener', () => listener.close());
-  // After the edge has ended: nothing is counted any more.
+  // Closed after the edge, because nothing is counted afterwards.
   lifecycle.onEnd('traffic report', () => report.close());
   lifecycle.onEnd('routes', () => sync.close());
   lifecycle.onEnd('edge', () => edge.close());

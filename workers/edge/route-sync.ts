@@ -30,14 +30,14 @@ interface Batch {
 }
 
 /**
- * Reconciles an edge's table with PostgreSQL, and acknowledges in PostgreSQL which version of each service's route the edge
- * serves. Loads run one after the other, so a route never goes back. Requests for a load that arrive during one share the
- * next. While PostgreSQL cannot be reached, the edge serves the last table.
+ * Reconciles an edge's table with PostgreSQL, and acknowledges there which version of each service's route the edge
+ * serves. Loads run one after the other, so a route never goes back. Requests that arrive during a load share the next
+ * one. While PostgreSQL cannot be reached, the edge serves the last table.
  */
 export class RouteSync {
   readonly #options: RouteSyncOptions;
   readonly #acknowledged = new Map<string, number>();
-  /** Versions that are applied and wait for the requests of older ones to end. */
+  /** Applied versions that wait until requests of older ones have ended. */
   readonly #draining = new Map<string, number>();
   #table: RouteTable = new Map();
   #next: Batch | null = null;
@@ -51,7 +51,7 @@ export class RouteSync {
     this.#options = options;
   }
 
-  /** Records the edge, loads and applies all routes, and throws if that fails. Then repeats both on timers. */
+  /** Records the edge, and loads and applies all routes. Throws if that fails. Then repeats both on timers. */
   async start(): Promise<void> {
     await this.#report();
     await this.reload(null);
@@ -66,7 +66,7 @@ export class RouteSync {
     this.reload(serviceId).catch((error) => this.#failed(error));
   }
 
-  /** Resolves when a state read after this call is applied. Concurrent callers share one query. */
+  /** Resolves when a state that was read after this call is applied. Concurrent callers share one query. */
   reload(serviceId: string | null): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#next ??= newBatch();
@@ -84,7 +84,7 @@ export class RouteSync {
   }
 
   async #run(): Promise<void> {
-    // Requests for a load in the same turn of the event loop share one batch.
+    // Requests in the same turn of the event loop share one batch.
     await Promise.resolve();
     for (let batch = this.#next; batch !== null; batch = this.#next) {
       this.#next = null;
@@ -97,7 +97,7 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // In the same turn as the check of #next, so that no request for a load is lost in between.
+    // In the same turn as the check of #next, so that no request is lost in between.
     this.#running = null;
   }
 
@@ -135,7 +135,9 @@ export class RouteSync {
     }
   }
 
-  /** If PostgreSQL had no record of the edge, its acknowledgements are missing too, and all are sent again. */
+  /**
+   * Reports the edge. If PostgreSQL had no record of it, its acknowledgements are missing too, and all are sent again.
+   */
   async #report(): Promise<void> {
     const fresh = await reportEdge(this.#options.db, this.#options.identity, this.#options.edge.figures);
     if (!fresh) return;
@@ -144,14 +146,14 @@ export class RouteSync {
   }
 
   async #reportAgain(): Promise<void> {
-    // One report at a time: if PostgreSQL hangs, reports must not take all connections.
+    // One report at a time: if PostgreSQL hangs, reports must not use up all connections.
     if (this.#reporting) return;
     this.#reporting = true;
     await this.#report().catch((error) => this.#failed(error));
     this.#reporting = false;
   }
 
-  /** Logs once when PostgreSQL cannot be reached, not for each attempt. */
+  /** Logs once that PostgreSQL cannot be reached, and not for each attempt. */
   #failed(error: unknown): void {
     if (this.#closed || this.#failing) return;
     this.#failing = true;

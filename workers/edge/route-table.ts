@@ -10,7 +10,7 @@ export type Target =
       type: 'static';
       digest: string;
       publishDirectory: string;
-      /** The page that answers every unknown path; null if a site has none. */
+      /** The page that answers every unknown path; null if there is none. */
       fallback: string | null;
       /** The path at which the pages expect the site (`/shop`); absent if it is `/`. */
       base?: string;
@@ -23,17 +23,17 @@ export interface Route {
   host: string;
   /** False for a host that leads elsewhere: a certificate authority could not check it. */
   certified: boolean;
-  /** Addresses and ranges that are admitted; an empty list admits everybody. */
+  /** Admitted addresses and ranges. An empty list admits all. */
   allow: string[];
-  /** The page of a service under maintenance ('' is the default page), or null. */
+  /** The page of a service under maintenance ('' stands for the default page); null otherwise. */
   maintenance: string | null;
   target: Target;
 }
 
-/** Host → route. Never changed in place: a new table replaces the old. */
+/** Host → route. Never changed in place: a new table replaces the old one. */
 export type RouteTable = ReadonlyMap<string, Route>;
 
-/** A service's routes, one for each of its hosts; none if the edge must not know it. */
+/** Returns a service's routes, one for each of its hosts; none if the edge must not serve it. */
 export function routesOf(facts: RouteFacts, domain: string): Route[] {
   const gone = facts.deleted || facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted';
   if (gone || !isRouted(facts.kind)) return [];
@@ -67,12 +67,12 @@ function targetOf(facts: RouteFacts): Target {
   return { type: 'proxy', replicas: facts.replicas };
 }
 
-/** The table of all services. A route that did not change stays the same object. */
+/** Returns the table of all services. An unchanged route stays the same object. */
 export function tableOf(all: readonly RouteFacts[], domain: string, previous: RouteTable): RouteTable {
   return withRoutes(new Map(), all, domain, previous);
 }
 
-/** The table with the routes of these services replaced. */
+/** Returns the table with the routes of these services replaced. */
 export function updatedTable(table: RouteTable, changed: readonly RouteFacts[], domain: string): RouteTable {
   const ids = new Set(changed.map((facts) => facts.serviceId));
   const kept = new Map([...table].filter(([, route]) => !ids.has(route.serviceId)));

@@ -3,7 +3,7 @@ import type { Traffic } from './traffic-store.js';
 
 const CLASSES = LATENCY_BOUNDS.length + 1;
 
-/** What was answered for one service since the last report. Counting adds to numbers and allocates nothing. */
+/** Counts one service's answers since the last report. Counting adds to numbers and allocates nothing. */
 export class ServiceTraffic {
   readonly serviceId: string;
   #classes: [number, number, number, number] = [0, 0, 0, 0];
@@ -18,7 +18,7 @@ export class ServiceTraffic {
     return this.#bytesOut === 0 && this.#classes.every((count) => count === 0);
   }
 
-  /** Counts an answer; `ms` is null for one whose duration is no latency. A change of the protocol (101) is no answer. */
+  /** Counts an answer. `ms` is null if its duration is no latency. A change of the protocol (101) is no answer. */
   count(status: number, bytes: number, ms: number | null): void {
     const place = ((status / 100) | 0) - 2;
     if (place < 0 || place > 3) return;
@@ -30,7 +30,7 @@ export class ServiceTraffic {
     }
   }
 
-  /** Takes what was counted and begins anew. */
+  /** Returns the counts and starts again from zero. */
   take(): Traffic {
     const taken = {
       serviceId: this.serviceId,
@@ -44,7 +44,7 @@ export class ServiceTraffic {
     return taken;
   }
 
-  /** Adds what could not be reported. */
+  /** Adds counts that could not be reported. */
   putBack({ classes, bytesOut, latency }: Traffic): void {
     for (const place of [0, 1, 2, 3] as const) this.#classes[place] += classes[place];
     this.#bytesOut += bytesOut;
@@ -52,7 +52,7 @@ export class ServiceTraffic {
   }
 }
 
-/** Counts the answers of an edge by service. Its size is that of the route table. */
+/** Counts an edge's answers by service. It is as large as the route table. */
 export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #served: ReadonlySet<string> = new Set();
@@ -63,12 +63,12 @@ export class TrafficMeter {
     return known;
   }
 
-  /** The services that have a route now. Others are forgotten when their last answers are reported. */
+  /** Sets the services that have a route now. Others are forgotten once their last answers are reported. */
   serve(serviceIds: ReadonlySet<string>): void {
     this.#served = serviceIds;
   }
 
-  /** Takes what was counted for each service that had answers. */
+  /** Returns the counts of each service that had answers, and starts again from zero. */
   take(): Traffic[] {
     const taken: Traffic[] = [];
     for (const [id, traffic] of this.#services) {

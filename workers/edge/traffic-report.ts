@@ -12,8 +12,8 @@ export interface TrafficReportOptions {
 }
 
 /**
- * Stores what an edge has counted, in one statement each time. While PostgreSQL cannot be reached the counts add up. If the
- * answer to a report is lost, its counts may be stored twice.
+ * Stores an edge's counts, in one statement each time. While PostgreSQL cannot be reached, counts add up. If the answer
+ * to a report is lost, its counts may be stored twice.
  */
 export class TrafficReport {
   readonly #options: TrafficReportOptions;
@@ -29,7 +29,7 @@ export class TrafficReport {
     this.#timer = setInterval(() => void this.report(), this.#options.everyMs);
   }
 
-  /** Reports one time more. */
+  /** Sends a last report. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;

@@ -1,7 +1,7 @@
 import { type Db, rowsOf } from '../../shared/core/database/client.js';
 import { FINEST } from '../../shared/metrics/model.js';
 
-/** What an edge has answered for one service since it last reported. */
+/** One service's answers at an edge since its last report. */
 export interface Traffic {
   serviceId: string;
   /** Answers by class of status: 2xx, 3xx, 4xx, 5xx. */
@@ -11,10 +11,10 @@ export interface Traffic {
   latency: readonly number[];
 }
 
-/** Adds what an edge has counted to the current step, for all services in one statement. */
+/** Adds an edge's counts to the current step, for all services in one statement. */
 export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promise<void> {
   if (traffic.length === 0) return;
-  // In one order for all edges, so that they never wait for each other in a circle.
+  // All edges use the same order, so that they never deadlock.
   const sorted = [...traffic].sort((a, b) => (a.serviceId < b.serviceId ? -1 : 1));
   const column = <T>(pick: (item: Traffic) => T) => sorted.map(pick);
   await rowsOf(

@@ -13,9 +13,9 @@ export type Action =
   | { type: 'leave' };
 
 /**
- * Decides what follows from a failure, for every kind of work. `state` is what may happen in the record's state; the queue does not
- * try a fault of the platform again after the last attempt. A state that can neither fail nor be cancelled goes on until its work
- * succeeds.
+ * Decides what follows from a failure, for every kind of work.
+ * `state` lists the events that are possible in the record's state. After the last attempt, the queue does not retry a
+ * fault of the platform. A state that can neither fail nor be cancelled continues until its work succeeds.
  */
 export function decide(state: Transitions, failure: Failure, { lastAttempt }: { lastAttempt: boolean }): Action {
   if (failure.type === 'interrupted') {

@@ -6,8 +6,8 @@ export interface JobHelpers {
   /** Aborts with `Interrupted('shutdown')` when this worker shuts down. */
   signal: AbortSignal;
   firstAttempt: boolean;
-  /** True if the job is not tried again after this attempt. */
+  /** True if the queue does not try the job again after this attempt. */
   lastAttempt: boolean;
-  /** Writes a line to the job's own log on the dashboard, for operators. It never throws, and no work waits for it. */
+  /** Writes a line to the job's own log on the dashboard, for operators. Never throws, and no work waits for it. */
   report(line: string): void;
 }

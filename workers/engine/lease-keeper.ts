@@ -23,7 +23,7 @@ interface Entry {
 }
 
 /**
- * Renews all leases of this process, with one statement for each kind every two seconds. A cancellation is usually
+ * Renews all leases of this process every two seconds, with one statement for each kind. A cancellation is usually
  * noticed by its notification, and at the latest by the next renewal.
  */
 export class LeaseKeeper {

@@ -18,7 +18,8 @@ import { type Action, decide } from './decide.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /**
- * Pause before a record that waits for another one of its workspace is tried again, in milliseconds. It keeps no slot meanwhile.
+ * How long a record waits before it is tried again, if another record of its workspace is being worked on. In
+ * milliseconds. It uses no slot meanwhile.
  */
 const TURN_MS = 2_000;
 
@@ -33,9 +34,9 @@ export interface Work<Row extends WorkRow> {
 
 /** The result of one call of a handler. */
 export type Outcome =
-  /** An event of the kind's table of states, with the columns that change with it. `says` is shown on the dashboard. */
+  /** An event in the kind's table of states, with the columns that change. The dashboard shows `says`. */
   | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
-  /** The work cannot be done now or here: a further job becomes due. */
+  /** The work cannot be done now or here. Another job becomes due after this time. */
   | { laterInMs: number; says: string };
 
 type End = Extract<Action, { type: 'end' }>;
@@ -44,30 +45,31 @@ type End = Extract<Action, { type: 'end' }>;
 export interface Handler<Row extends WorkRow> {
   kind: WorkKind;
   claim?: ClaimRules;
-  /** Does the work of the record's state. It is called again after each event that keeps the lease. */
+  /** Does the work of the record's state. Called again after each event that keeps the lease. */
   run(work: Work<Row>): Promise<Outcome>;
-  /** Returns the cause of a failure as the record shows it. Default: unchanged. */
+  /** Returns the cause of a failure in the record's words. By default it is unchanged. */
   describe?(record: Row, cause: string): string;
-  /** Hides secrets of the record in an error. */
+  /** Hides the record's secrets in an error. */
   mask?(text: string): string;
-  /** Columns that change with a failure or a cancellation, beside `error`. */
+  /** Columns that change at a failure or a cancellation, besides `error`. */
   onEnd?: Change['set'];
-  /** Called before the record is left to others. */
+  /** Called before the record is released to other workers. */
   beforeLeaving?(work: Work<Row>, action: Exclude<Action, End>): Promise<void>;
   /** Called before a failure or a cancellation is recorded: stops what the work has started. */
   beforeEnd?(work: Work<Row>, end: End): Promise<void>;
   /** Called by the worker that recorded a failure or a cancellation. */
   afterEnd?(work: Work<Row>, end: End): Promise<void>;
-  /** Called in the transaction of each event, except the events of the lease. */
+  /** Called in the transaction of each event, except events of the lease. */
   onEvent?(trx: Transaction, record: Row): Promise<void>;
   /** True if the job fails together with its record. */
   failsJob?: boolean;
 }
 
 /**
- * Carries out one job: claims its record, runs the handler, decides and applies the outcome. Returns the outcome in a few words.
- * Throws `JobFailed` for a recorded failure, `Interrupted('shutdown')` for a record that another worker should go on with, and
- * anything else for a fault of the platform, which leaves the record open: the queue tries the job again.
+ * Carries out one job: claims its record, runs the handler, decides and applies the outcome.
+ * Returns the outcome in a few words. Throws `JobFailed` for a recorded failure, and `Interrupted('shutdown')` for a
+ * record that another worker should continue. Anything else is a fault of the platform, which leaves the record open:
+ * the queue tries the job again.
  */
 export async function perform<Row extends WorkRow>(
   deps: JobDeps,
@@ -115,7 +117,7 @@ async function recordOutcome<Row extends WorkRow>(
   return moved.worker_id === null ? (outcome.says ?? moved.status) : null;
 }
 
-/** Returns why an event has changed nothing. */
+/** Returns why an event changed nothing. */
 async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, event: string): Promise<Error> {
   const current = await openRecord(db, kind, id);
   if (current?.fence !== fence) return new Interrupted('superseded');
@@ -123,7 +125,7 @@ async function refusal(db: Db, kind: WorkKind, { id, fence, status }: WorkRow, e
   return new Error(`a record of ${kind.table} that is ${status} cannot be ${event} now`);
 }
 
-/** Applies an event that is none of the lease's. */
+/** Applies an event that does not concern the lease. */
 function applyEvent<Row extends WorkRow>(
   db: Db,
   { kind, onEvent }: Handler<Row>,
@@ -174,7 +176,7 @@ async function carryOut<Row extends WorkRow>(
   }
 }
 
-/** Hides secrets of customers in a fault of the platform, which operators see. */
+/** Hides customers' secrets in a fault of the platform, because operators see it. */
 function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unknown {
   if (mask === undefined) return fault;
   const error = new Error(mask(errorMessage(fault)));
@@ -182,7 +184,7 @@ function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unkno
   return error;
 }
 
-/** Ends a job whose record was not claimed: it has ended, or another one of its workspace is worked on. */
+/** Ends a job whose record was not claimed: it has ended, or another record of its workspace is being worked on. */
 async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
   const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);
   if (open === null) return 'nothing to do';

@@ -10,12 +10,12 @@ import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /**
- * A lock expires after this time without renewal. Together with the check below it bounds how long a dead worker's job
- * waits.
+ * A lock expires after this time without renewal. Together with the interval below, it bounds how long a dead worker's
+ * job waits.
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
-/** Seconds after which an idle worker asks for jobs. It is woken for each new job, and when its connection was lost. */
+/** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */
 const DRAINED_S = 10;
 /** Many workers may die while a job runs. The job's record decides when to give up, not the queue. */
 const MAX_STALLED = 50;
@@ -62,11 +62,11 @@ export class WorkerPool {
     return [...this.#running.values()];
   }
 
-  /** Takes no more jobs, interrupts running ones for other workers, and waits until they have stopped. */
+  /** Takes no more jobs, hands running ones over to other workers, and waits until they have stopped. */
   async close(): Promise<void> {
     this.#closing = true;
     const closing = Promise.all(this.#workers.map((worker) => worker.close()));
-    // close() must mark the workers as closing before their jobs go back, else they would take the same jobs again.
+    // close() must mark the workers as closing before their jobs go back, or they would take them again.
     await Promise.resolve();
     for (const worker of this.#workers) worker.cancelAllJobs('shutdown');
     await closing;
@@ -99,7 +99,7 @@ export class WorkerPool {
   ): Promise<string> {
     const id = job.id ?? '';
     const log = this.#log.child({ queue, jobId: id });
-    // A worker that waited for a job when it was closed may still be given one.
+    // A worker that was waiting for a job when it was closed may still get one.
     if (this.#closing) return this.#end(job, token, new Interrupted('shutdown'), log);
     this.#running.set(id, { queue, jobId: id, since: new Date().toISOString() });
     const shutdown = new AbortController();
@@ -124,7 +124,7 @@ export class WorkerPool {
     }
   }
 
-  /** Translates an error for BullMQ: the job is given back, failed for good, or tried again. */
+  /** Tells BullMQ what to do after an error: the job is given back, failed for good, or tried again. */
   async #end(job: Job, token: string | undefined, error: unknown, log: Logger): Promise<never> {
     if (error instanceof Interrupted && error.why === 'shutdown') {
       await job.moveToWait(token);
@@ -140,10 +140,10 @@ export class WorkerPool {
   }
 }
 
-/** Lines of a job are collected for this time, in milliseconds, and written together. */
+/** A job's lines are collected for this time, in milliseconds, and written together. */
 const REPORT_MS = 300;
 
-/** Writes lines to the job on the dashboard. If that fails it is logged, and has no other effect. */
+/** Writes lines to the job on the dashboard. A failure is logged and has no other effect. */
 class JobReports {
   readonly #job: Job;
   readonly #log: Logger;

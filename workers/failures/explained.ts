@@ -1,4 +1,4 @@
-/** A failure with a cause that a person can act on. Everything else is a fault of the platform and is tried again. */
+/** A failure whose cause a person can remove. Every other error is a fault of the platform and is retried. */
 export class ExplainedError extends Error {
   constructor(message: string) {
     super(message);
@@ -12,17 +12,17 @@ export class SourceError extends ExplainedError {}
 /** Why a build failed: the command and the cause, for the person who deployed. */
 export class BuildError extends ExplainedError {}
 
-/** Thrown if the image that a build begins with cannot be had from its registry. */
+/** Thrown if an image that the build needs cannot be fetched from its registry. */
 export class ImageUnavailableError extends BuildError {}
 
 /** Why a release did not become healthy. The message is for the person who deployed. */
 export class ReleaseError extends ExplainedError {}
 
-/** A backup or a restore cannot be done, for a reason that a person can act on. Trying again at once would not help. */
+/** A backup or a restore is impossible for a reason that a person can remove. Trying again at once would not help. */
 export class BackupError extends ExplainedError {}
 
-/** The line that installs what images need on Debian and Ubuntu. */
+/** The command that installs the programs for images on Debian and Ubuntu. */
 const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
 
-/** Why a host without OCI containers pulls and builds no images, and what its operator does about it. */
+/** Why a host without OCI containers cannot pull or build images, and what its operator can do. */
 export const IMAGES_MISSING = `images and Dockerfiles need OCI containers and a worker that is root, which this host does not have: run the worker as root, ${INSTALL_IMAGES}, then restart it; or set RUNTIME=swarm`;

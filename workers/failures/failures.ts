@@ -3,7 +3,7 @@ import { SealError } from '../../shared/secrets/keyring.js';
 import { ExplainedError } from './explained.js';
 import { Interrupted, type Interruption } from './interrupted.js';
 
-/** Failures with a cause that a person can act on. Everything else is a fault of the platform and is tried again. */
+/** Failures whose cause a person can remove. Every other error is a fault of the platform and is retried. */
 const EXPLAINED = [ExplainedError, SealError, AppError];
 
 /** Why work on a record ended early. */

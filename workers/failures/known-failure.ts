@@ -1,6 +1,6 @@
 /** What is known about a failure besides its output. */
 export interface FailureFacts {
-  /** `build`: a command of a build failed. `start`: the application or a command of its release ended. */
+  /** `build`: a command of a build failed. `start`: the application or its pre-deploy command ended. */
   phase: 'build' | 'start';
   /** The memory that the command had, in MB. */
   memoryMb: number;
@@ -8,17 +8,17 @@ export interface FailureFacts {
   hasSubmodules?: boolean | undefined;
 }
 
-/** One kind of failure that projects have often. */
+/** A failure that many projects have. */
 export interface KnownFailure {
-  /** For tests and the reader of this table. */
+  /** For tests and readers of this table. */
   name: string;
   phase?: FailureFacts['phase'];
   /**
-   * A line of output with which the failure shows. Lines have at most 400 characters, and the expressions only bounded
-   * repetitions behind literal text, so that the time is linear whatever a tenant prints.
+   * Matches a line of output that shows the failure. Lines have at most 400 characters, and expressions repeat only
+   * with a bound and after literal text, so that they take linear time for every output.
    */
   shows: RegExp;
-  /** True if other facts agree. */
+  /** Returns true if other facts agree. */
   when?: (facts: FailureFacts) => boolean;
   /** Two sentences: what happened, and what to do. */
   advice: (found: RegExpExecArray, facts: FailureFacts) => string;

@@ -1,6 +1,6 @@
 import type { KnownFailure } from './known-failure.js';
 
-/** Debian's packages of PHP extensions that are not named like their extension. */
+/** PHP extension → its Debian package, if the two have different names. */
 const PHP_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries({
     xml: ['dom', 'simplexml', 'xmlreader', 'xmlwriter', 'xsl'],
@@ -10,7 +10,7 @@ const PHP_PACKAGES: Readonly<Record<string, string>> = Object.fromEntries(
   }).flatMap(([name, extensions]) => extensions.map((extension) => [extension, name])),
 );
 
-/** Failures of the package managers of languages other than Node.js. */
+/** Failures of package managers of languages other than Node.js. */
 export const LANGUAGE_FAILURES: readonly KnownFailure[] = [
   {
     name: 'PHP extension is missing',

@@ -5,22 +5,22 @@ import type { LogBatchRow, LogLine, LogSource } from '../../shared/logs/model.js
 export interface NewLogBatch {
   serviceId: string;
   deploymentId: string | null;
-  /** The run that has printed the lines. */
+  /** The run that printed the lines. */
   runId?: string | null;
   source: LogSource;
   lines: LogLine[];
 }
 
-/** The most lines and characters of one row of `log_batches`; more lines become several rows. */
+/** One row of `log_batches` holds at most this many lines and characters; more lines make several rows. */
 export const BATCH_LINES = 1000;
 const BATCH_CHARACTERS = 512 * 1024;
 
-/** PostgreSQL stores no NUL, and UTF-8 has no halves of surrogate pairs. */
+/** PostgreSQL cannot store NUL, and UTF-8 has no unpaired surrogates. */
 const UNSTORABLE = /\p{Surrogate}|\0/gu;
 
 /**
- * Stores lines as batches, in their order, in one statement; a log-ingest job moves them into the log and gives them their
- * ids. Returns the first batch's id.
+ * Stores lines as batches, in order, in one statement. Returns the first batch's id.
+ * A log-ingest job moves them into the log and gives them their ids.
  */
 export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]): Promise<string> {
   // Ids of one process ascend, so the parts keep their order.
@@ -44,7 +44,7 @@ export async function insertLogBatches(db: Db, batches: readonly NewLogBatch[]):
   return String(rows[0]?.[0]);
 }
 
-/** Lines in parts of bounded size, as the database can store them. */
+/** Splits lines into parts of bounded size, in a form that the database can store. */
 export function* partsOf<T extends LogLine>(lines: readonly T[]): Generator<T[]> {
   let part: T[] = [];
   let characters = 0;
@@ -60,7 +60,7 @@ export function* partsOf<T extends LogLine>(lines: readonly T[]): Generator<T[]>
   if (part.length > 0) yield part;
 }
 
-/** The batch of a service that waits for longest. */
+/** Returns the batch of a service that has waited longest. */
 export async function oldestBatch(
   db: Db,
   serviceId: string,
@@ -71,13 +71,13 @@ export async function oldestBatch(
     .first('id', 'dispatches');
 }
 
-/** The service of a batch that still waits. */
+/** Returns the service of a batch that still waits. */
 export async function serviceOfBatch(db: Db, batchId: string): Promise<string | undefined> {
   const row = await db<LogBatchRow>('log_batches').where({ id: batchId }).first('service_id');
   return row?.service_id;
 }
 
-/** Records the last id given of a service's log. */
+/** Records the last id that was given to a line of a service's log. */
 export async function setLastLogId(trx: Transaction, serviceId: string, last: number): Promise<void> {
   await trx.raw('update log_counters set last_id = ? where service_id = ?', [last, serviceId]);
 }

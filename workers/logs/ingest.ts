@@ -4,23 +4,23 @@ import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { oldestBatch, setLastLogId } from './batch-store.js';
 import { storeRefusedBatch } from './refused-batch.js';
 
-/** Lines that one transaction moves, and how long a turn of one service lasts, in milliseconds. */
+/** How many lines one transaction moves, and how long a service's turn lasts, in milliseconds. */
 const LINES_AT_ONCE = 5000;
 const BATCHES_AT_ONCE = 50;
 const TURN_MS = 200;
 
 export interface IngestTurn {
   lines: number;
-  /** Lines that could not be stored; the log has a warning in their place. */
+  /** The number of lines that could not be stored. The log has a warning in their place. */
   leftOut: number;
   /** True if the turn is over and batches of the service still wait. */
   more: boolean;
 }
 
 /**
- * Moves a service's waiting batches into its log, oldest first (specification, Logs), for at most one turn (200 ms), so
- * that other services are not delayed. If another process moves batches of this service now, it moves these as well, and this call
- * returns at once.
+ * Moves a service's waiting batches into its log, the oldest first (specification, Logs).
+ * A turn lasts at most 200 ms, so that other services are not delayed. If another process moves batches of this service
+ * now, it moves these as well, and this call returns at once.
  */
 export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn> {
   const turn: IngestTurn = { lines: 0, leftOut: 0, more: false };
@@ -30,7 +30,7 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
     if (moved === 'busy') return turn;
     turn.lines += moved.lines;
     turn.leftOut += moved.leftOut;
-    // A process that found the lock held has left its batch to this one, so this is read after the lock is released.
+    // A process that found the lock taken has left its batch to this one, so read after the lock is released.
     if (!(await oldestBatch(db, serviceId))) return turn;
     if (Date.now() >= end) return { ...turn, more: true };
   }
@@ -72,8 +72,8 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
 }
 
 /**
- * Returns the last id that was given out. The counter's row lock gives ids in commit order, so a reader that follows the cursor
- * misses no line.
+ * Returns the last id that was given out.
+ * The counter's row lock makes ids follow commit order, so that a reader who follows the cursor misses no line.
  */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(
@@ -88,7 +88,10 @@ async function lockCounter(trx: Transaction, serviceId: string, wait: string): P
   return counter?.last_id;
 }
 
-/** A batch is deleted with its move, so one that is delivered twice is stored once. The lines never leave the database. */
+/**
+ * Deletes each batch in the statement that moves it, so that a batch that is delivered twice is stored once.
+ * The lines never leave the database.
+ */
 async function moveBatches(trx: Transaction, serviceId: string, last: number): Promise<Moved> {
   const [moved] = await rowsOf<{ lines: number }>(
     trx,

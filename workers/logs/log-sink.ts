@@ -44,7 +44,10 @@ export class LogSink {
     });
   }
 
-  /** Writes one line of the platform to a deployment's log, and stores it. `masker` hides the service's secrets, if the line may have any. */
+  /**
+   * Writes one line to a deployment's log in the platform's name, and stores it. `masker` hides the service's secrets,
+   * if the line may contain any.
+   */
   async say(
     { masker = new Masker([]), ...owner }: Omit<ChannelOptions, 'masker'> & { masker?: Masker },
     message: string,
@@ -56,19 +59,19 @@ export class LogSink {
   }
 
   /**
-   * Stores a batch in the caller's transaction. Until its commit, no other line of the service is stored. If the lines have
-   * to wait for older ones, the dispatcher is woken after the commit.
+   * Stores a batch in the caller's transaction. Until that commits, no other line of the service is stored. If the
+   * lines must wait for older ones, wakes the dispatcher after the commit.
    */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
     if (await storeLines(trx, batch)) return;
-    // The caller handles a transaction that fails. Then there is no batch to dispatch.
+    // The caller handles a failed transaction. Then there is no batch to dispatch.
     trx.executionPromise.then(
       () => this.#dispatcher.wakeLogs(),
       () => undefined,
     );
   }
 
-  /** Makes another job due if batches of the service still wait. Services that wait already come first. */
+  /** Makes another job due if batches of the service still wait. Services that already wait come first. */
   async announceRest(serviceId: string): Promise<void> {
     const batch = await oldestBatch(this.#db, serviceId);
     if (!batch) return;
@@ -77,12 +80,12 @@ export class LogSink {
 }
 
 interface ChannelTarget {
-  /** Stores all batches, or none if it fails. False if they wait for older lines of the service. */
+  /** Stores all batches, or none if it fails. Returns false if they must wait for older lines of the service. */
   store(batches: readonly NewLogBatch[]): Promise<boolean>;
   ingest(): Promise<void>;
 }
 
-/** The log of one deployment. Lines keep their order. While a full batch is being stored, writers wait. */
+/** The log of one deployment. Lines keep their order. Writers wait while a full batch is being stored. */
 export class LogChannel {
   readonly #options: ChannelOptions;
   readonly #target: ChannelTarget;
@@ -90,7 +93,7 @@ export class LogChannel {
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
-  /** Lines of this log may wait. A line is stored at once only if none of its service waits. */
+  /** True if lines of this log may be waiting. A line is stored at once only if none of its service waits. */
   #waits = false;
 
   constructor(options: ChannelOptions, target: ChannelTarget) {
@@ -111,7 +114,7 @@ export class LogChannel {
     return this.#options.masker;
   }
 
-  /** Masks secret values in a text, as this log does with its lines. */
+  /** Masks secret values in a text, as this log does in its lines. */
   mask(text: string): string {
     return this.#options.masker.mask(printable(text));
   }

@@ -66,7 +66,7 @@ export function batchesOf(
   return batches;
 }
 
-/** False if older lines of the service wait. */
+/** Returns false if older lines of the service wait. */
 async function storePart(
   db: Db,
   { serviceId, deploymentId, runId = null }: Owner,

@@ -1,12 +1,12 @@
 /**
- * The forms in which a value is found in the output of programs: as it is, escaped for JSON, for a URL or for a shell, and in
- * base64, also if the value is only a part of what was encoded (`user:secret` of a basic authorization).
+ * Returns the forms in which a value is found in the output of programs: as it is, escaped for JSON, for a URL or for a
+ * shell, and in base64, also if the value is only a part of what was encoded (`user:secret` of a basic authorization).
  */
 export function encodingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value), ...insideBase64(value)]);
 }
 
-/** All encodings of a value except base64. */
+/** Returns all encodings of a value except base64. */
 export function quotingsOf(value: string): Set<string> {
   return new Set([value, ...escapedForText(value), ...escapedForUrls(value)]);
 }
@@ -54,7 +54,10 @@ function urlSafe(base64: string): string {
   return base64.replaceAll('+', '-').replaceAll('/', '_');
 }
 
-/** The lines of a value's base64 as tools print it, which break it after 64 or 76 characters; [] for a short one. */
+/**
+ * Returns the lines of a value's base64 as tools print it, which break it after 64 or 76 characters; [] for a short
+ * one.
+ */
 export function base64Lines(value: string): string[] {
   const encoded = Buffer.from(value).toString('base64');
   return [64, 76].flatMap((width) =>

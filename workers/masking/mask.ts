@@ -41,7 +41,10 @@ export class Masker {
     return from === 0 ? line : masked + line.slice(from);
   }
 
-  /** The first place from `at` on that is not within a secret; `lookahead` characters behind `at` have to be there. */
+  /**
+   * Returns the first place from `at` on that is not within a secret; `lookahead` characters behind `at` have to be
+   * there.
+   */
   cut(text: string, at: number): number {
     for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;
     return at;

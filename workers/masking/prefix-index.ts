@@ -86,8 +86,8 @@ class Marks {
 }
 
 /**
- * The index of a mark in a table, or the index at which to insert it. A mark takes four numbers; 0 as the first means
- * empty.
+ * Returns the index of a mark in a table, or the index at which to insert it.
+ * A mark takes four numbers; 0 as the first means empty.
  */
 function placeOf(slots: Int32Array, length: number, first: number, second: number): number {
   const mask = slots.length / 4 - 1;
@@ -167,7 +167,7 @@ export class PrefixIndex {
     }
   }
 
-  /** The length of the longest pattern that begins at `start` and has at most `most` characters; 0 for none. */
+  /** Returns the length of the longest pattern that begins at `start` and has at most `most` characters; 0 for none. */
   #search(hashes: PartHashes, start: number, most: number): number {
     let [reached, found] = [0, 0];
     for (let step = this.#highest; step >= 1; step /= 2) {
@@ -182,7 +182,7 @@ export class PrefixIndex {
   }
 }
 
-/** The hash of the first characters of a text; `each` rolls it on. */
+/** Returns the hash of the first characters of a text; `each` rolls it on. */
 function firstHash(text: string): number {
   let hash = 0;
   for (let i = 0; i < MIN_PATTERN_LENGTH; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;

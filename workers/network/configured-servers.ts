@@ -15,7 +15,10 @@ export interface NamedServer {
   port: number;
 }
 
-/** The servers that settings name, such as proxies and registries: every URL, and in variables of proxies also `host:port`. */
+/**
+ * Returns the servers that settings name, such as proxies and registries: every URL, and in variables of proxies also
+ * `host:port`.
+ */
 export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
   const found: NamedServer[] = [];
   for (const [name, value] of Object.entries(settings)) {
@@ -33,7 +36,7 @@ export function serversIn(settings: Readonly<Record<string, string>>): NamedServ
   return found;
 }
 
-/** The lines of npm's and pip's own files that name a registry or a proxy. */
+/** Returns the lines of npm's and pip's own files that name a registry or a proxy. */
 export function packageSettings(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n')) {
@@ -45,7 +48,7 @@ export function packageSettings(text: string): Record<string, string> {
   return found;
 }
 
-/** The settings of package managers for the whole host and for the platform's own user. */
+/** Returns the settings of package managers for the whole host and for the platform's own user. */
 export async function hostPackageSettings(): Promise<Record<string, string>> {
   const ofNpm = OWN_PATH.split(':').map((folder) => join(dirname(folder), 'etc/npmrc'));
   const files = [...new Set(['/etc/npmrc', ...ofNpm, join(homedir(), '.npmrc'), '/etc/pip.conf'])];
@@ -55,7 +58,7 @@ export async function hostPackageSettings(): Promise<Record<string, string>> {
   );
 }
 
-/** The IPv4 addresses of these servers. A name that does not resolve within `LOOKUP_MS` has none. */
+/** Returns the IPv4 addresses of these servers. A name that does not resolve within `LOOKUP_MS` has none. */
 export async function resolveServers(servers: readonly NamedServer[]): Promise<Endpoint[]> {
   const found = await Promise.all(
     servers.map(async ({ host, port }) => (await addressesOf(host)).map((address) => ({ address, port }))),
@@ -70,7 +73,7 @@ async function addressesOf(host: string): Promise<string[]> {
   return (await Promise.race([asked, late])).map(({ address }) => address);
 }
 
-/** True for a loopback address. */
+/** Returns true for a loopback address. */
 export function isLoopback(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.parse(address).range() === 'loopback';
 }
@@ -83,8 +86,8 @@ export interface Resolvers {
 }
 
 /**
- * The IPv4 name servers of this host. systemd-resolved listens on loopback only, and keeps the servers that it asks in the
- * text of a second file.
+ * Returns the IPv4 name servers of this host. systemd-resolved listens on loopback only, and keeps the servers that it
+ * asks in the text of a second file.
  */
 export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers {
   const usual = nameserversOf(resolvConf);
@@ -101,7 +104,7 @@ function nameserversOf(text: string): string[] {
   return [...new Set(found.filter((address) => ipaddr.IPv4.isValidFourPartDecimal(address)))];
 }
 
-/** The text of resolv.conf that asks these servers and keeps the other lines of the host's own. */
+/** Returns the text of resolv.conf that asks these servers and keeps the other lines of the host's own. */
 export function resolvText(resolvConf: string, servers: readonly string[]): string {
   const kept = resolvConf.split('\n').filter((line) => /^\s*(search|domain|options)\s/.test(line));
   return [...servers.map((address) => `nameserver ${address}`), ...kept, ''].join('\n');

@@ -16,7 +16,7 @@ const PER_SECOND = { forgets: 500, keeps: 100 };
 const CLOSED_SECONDS = 5;
 const CLOSED_TIMES = `{ protocol tcp; l3proto ip; policy = { time_wait : ${CLOSED_SECONDS}, close : ${CLOSED_SECONDS} }; }`;
 
-/** The bounds of a sandbox on a host whose table has room for `tracked` connections. */
+/** Returns the bounds of a sandbox on a host whose table has room for `tracked` connections. */
 export function connectionBounds(tracked: number, forgets: boolean): ConnectionBounds {
   const atOnce = Math.min(MAX_CONNECTIONS, Math.max(MIN_CONNECTIONS, Math.floor(tracked / SHARES)));
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
@@ -29,14 +29,15 @@ add chain inet ranvier_trial c
 add rule inet ranvier_trial c ct timeout set "closed"
 `;
 
-/** The name of the table that bounds an installation's connections. */
+/** Returns the name of the table that bounds an installation's connections. */
 export function connectionTable(token: string): string {
   return `ranvier_use_${token}`;
 }
 
 /**
- * The nft script that bounds the connections of sandboxes, whose links are `ours`. The table is never replaced, because its counts
- * would be lost. Its chains run after those that drop packets with a forged address. A connection that is refused here is not tracked.
+ * Returns the nft script that bounds the connections of sandboxes, whose links are `ours`.
+ * The table is never replaced, because its counts would be lost. Its chains run after those that drop packets with a
+ * forged address. A connection that is refused here is not tracked.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
   const table = `inet ${connectionTable(token)}`;

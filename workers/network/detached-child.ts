@@ -17,7 +17,7 @@ export async function endGroup(leader: ProcessIdentity): Promise<void> {
   }
 }
 
-/** The process group of a process. */
+/** Returns the process group of a process. */
 export async function groupOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
   return Number(statFields(stat)[2]);

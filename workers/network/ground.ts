@@ -41,7 +41,7 @@ export const HOST_GROUND: Ground = {
   end: async () => undefined,
 };
 
-/** The namespaces and links whose names begin with `prefix`. */
+/** Returns the namespaces and links whose names begin with `prefix`. */
 export async function strays({ namespaces, links }: Ground, prefix: string): Promise<string[]> {
   const files = await readdir(namespaces).catch(() => [] as string[]);
   const devices = await readFile(links, 'utf8').catch(() => '');

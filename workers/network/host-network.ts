@@ -158,22 +158,25 @@ export class HostNetwork {
     await this.#slots.release(slot, Date.now());
   }
 
-  /** The sandboxes that have a namespace. */
+  /** Returns the sandboxes that have a namespace. */
   ids(): Promise<string[]> {
     return this.#slots.ids();
   }
 
-  /** True if this address is one of this host's namespaces. */
+  /** Returns true if this address is one of this host's namespaces. */
   owns(address: string): boolean {
     return slotOf(this.#settings.block, this.#ground.mirror(address)) !== null;
   }
 
-  /** The sandbox's own address. `address` is the one at which the host reaches it. */
+  /** Returns the sandbox's own address. `address` is the one at which the host reaches it. */
   ownAddress(address: string): string {
     return this.#ground.mirror(address);
   }
 
-  /** The sandbox's own port to which `port` of this address leads. In a rootless network the host reaches one port at a time. */
+  /**
+   * Returns the sandbox's own port to which `port` of this address leads.
+   * In a rootless network the host reaches one port at a time.
+   */
   async portBehind(address: string, port: number | null): Promise<number | null> {
     if (this.level === 'namespaces') return port;
     return (await this.#slotAt(address))?.entry?.to ?? port;

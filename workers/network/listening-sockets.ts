@@ -11,7 +11,7 @@ const LISTEN = '0A';
 const MAX_BYTES = 256 * 1024;
 const CHUNK_BYTES = 16 * 1024;
 
-/** The sockets that listen in the network namespace of this process; null if it has ended. */
+/** Returns the sockets that listen in the network namespace of this process; null if it has ended. */
 export async function socketsOfNamespace(pid: number): Promise<ListeningSocket[] | null> {
   const [tcp, tcp6] = await Promise.all(
     ['tcp', 'tcp6'].map((name) => beginningOf(`/proc/${pid}/net/${name}`).catch(() => null)),
@@ -37,7 +37,7 @@ async function beginningOf(path: string): Promise<string> {
   }
 }
 
-/** The listening sockets in the text of `/proc/<pid>/net/tcp` or `tcp6`. */
+/** Returns the listening sockets in the text of `/proc/<pid>/net/tcp` or `tcp6`. */
 export function parseSockets(text: string): ListeningSocket[] {
   const found: ListeningSocket[] = [];
   for (const line of text.split('\n')) {

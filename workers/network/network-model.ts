@@ -65,7 +65,7 @@ export function namePrefix(token: string): string {
   return `rv${token.slice(0, 6)}`;
 }
 
-/** The name of a new link, at most 15 characters. `random` has at least 32 bits. */
+/** Returns the name of a new link, at most 15 characters. `random` has at least 32 bits. */
 export function linkName(token: string, random: number): string {
   return `${namePrefix(token)}${(random % 36 ** 6).toString(36).padStart(6, '0')}`;
 }
@@ -78,8 +78,8 @@ export interface ScopedService {
 }
 
 /**
- * The private network of a service: that of its environment, or the one that the services of its workspace without an
- * environment share, or one of its own if private networking is off.
+ * Returns the private network of a service: that of its environment, or the one that the services of its workspace
+ * without an environment share, or one of its own if private networking is off.
  */
 export function scopeOf({ serviceId, workspaceId, environmentId, configuration }: ScopedService): string {
   if (!configuration.privateNetworking) return `service-${serviceId}`;
@@ -91,17 +91,17 @@ export function assertScope(scope: string): void {
   if (!/^[a-z][a-z0-9-]{0,79}$/.test(scope)) throw new Error(`"${scope}" cannot name a network`);
 }
 
-/** The address of a slot. */
+/** Returns the address of a slot. */
 export function addressOf(block: string, slot: number): string {
   return textOf(firstOf(block) + slot);
 }
 
-/** The address of the host in a block. */
+/** Returns the address of the host in a block. */
 export function gatewayOf(block: string): string {
   return addressOf(block, 1);
 }
 
-/** The slot of an address of the block; null if it is in none. */
+/** Returns the slot of an address of the block; null if it is in none. */
 export function slotOf(block: string, address: string): number | null {
   const slot = ipaddr.IPv4.isValidFourPartDecimal(address) ? numberOf(address) - firstOf(block) : -1;
   return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
@@ -112,7 +112,7 @@ export function mirrorOf(address: string): string {
   return address.replace(/^(10|127)\./, (_, first) => (first === '10' ? '127.' : '10.'));
 }
 
-/** True if the text is a block that `chooseBlock` could have chosen. */
+/** Returns true if the text is a block that `chooseBlock` could have chosen. */
 export function isBlock(text: string): boolean {
   const [address = '', bits] = text.split('/');
   if (bits !== String(BLOCK_BITS) || !ipaddr.IPv4.isValidFourPartDecimal(address)) return false;
@@ -120,7 +120,8 @@ export function isBlock(text: string): boolean {
 }
 
 /**
- * The first block that overlaps none of the ranges that are in use, beginning at a place that depends on the installation.
+ * Returns the first block that overlaps none of the ranges that are in use, beginning at a place that depends on the
+ * installation.
  * Null if there is none. Ranges are IPv4, in CIDR notation or single addresses.
  */
 export function chooseBlock(token: string, inUse: readonly string[]): string | null {
@@ -132,7 +133,7 @@ export function chooseBlock(token: string, inUse: readonly string[]): string | n
   return null;
 }
 
-/** True if two IPv4 ranges have an address in common. A default route overlaps none. */
+/** Returns true if two IPv4 ranges have an address in common. A default route overlaps none. */
 export function overlaps(a: string, b: string): boolean {
   const [first, second] = [rangeOf(a), rangeOf(b)];
   return first !== null && second !== null && (first[0].match(second) || second[0].match(first));
@@ -163,8 +164,8 @@ export interface Neighbour {
 }
 
 /**
- * The text of /etc/hosts for the sandboxes of a scope. `localhost` is IPv4 only, so that an application that listens on it
- * can be reached. The names of other machines in the host's own file are kept.
+ * Returns the text of /etc/hosts for the sandboxes of a scope. `localhost` is IPv4 only, so that an application that
+ * listens on it can be reached. The names of other machines in the host's own file are kept.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
   const kept = hostFile.split('\n').filter((line) => {

@@ -47,7 +47,7 @@ interface Uplink {
 /** Connections from the host to a sandbox enter at this port plus the sandbox's number. */
 const FIRST_ENTRY = 10_000;
 
-/** The port of the uplink at which connections to a sandbox enter. */
+/** Returns the port of the uplink at which connections to a sandbox enter. */
 export function entryPort(slot: number): number {
   return FIRST_ENTRY + slot;
 }
@@ -76,12 +76,12 @@ export function tableName(token: string): string {
   return `${NETWORK_TABLE}${token}`;
 }
 
-/** True if the sandbox may use the ports on the host's loopback. */
+/** Returns true if the sandbox may use the ports on the host's loopback. */
 export function usesLoopback({ use }: Pick<NetworkSlot, 'use'>, settings: NetworkSettings): boolean {
   return settings.loopbackPorts.length > 0 && (use === 'build' || settings.loopbackForAll);
 }
 
-/** The nft script that replaces the table as a whole. */
+/** Returns the nft script that replaces the table as a whole. */
 export function networkRules(settings: NetworkSettings, slots: readonly NetworkSlot[]): string {
   const { token, dataDir, block, resolvers, loopbackResolver, egressAllow, sources, loopbackPorts, uplink } = settings;
   const table = tableName(token);
@@ -178,7 +178,7 @@ function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink
   ].filter((rule) => rule !== '');
 }
 
-/** The nft script that adds one sandbox. Its cost does not depend on the number of sandboxes. */
+/** Returns the nft script that adds one sandbox. Its cost does not depend on the number of sandboxes. */
 export function admitRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -198,7 +198,7 @@ ${usesLoopback(slot, settings) ? `add element ${table} loopback { "${name}" }` :
 `;
 }
 
-/** The nft script that removes a sandbox. It changes nothing if any part of it is missing. */
+/** Returns the nft script that removes a sandbox. It changes nothing if any part of it is missing. */
 export function dismissRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -212,7 +212,10 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/** The nft script that leads the entry of a sandbox to another of its ports. nft refuses it if there was no entry. */
+/**
+ * Returns the nft script that leads the entry of a sandbox to another of its ports. nft refuses it if there was no
+ * entry.
+ */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);
@@ -221,7 +224,7 @@ export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string
     : `delete ${entries} { ${entryPort(slot.number)} }\nadd ${entries} { ${element} }\n`;
 }
 
-/** The nft script inside a namespace that leads the ports of the host's loopback to the gateway. */
+/** Returns the nft script inside a namespace that leads the ports of the host's loopback to the gateway. */
 export function loopbackRules({ block, loopbackPorts }: NetworkSettings): string {
   return `
 table ip ranvier_loopback {
@@ -243,7 +246,7 @@ export interface PortTarget {
   to: Endpoint;
 }
 
-/** The nft script inside a namespace that translates ports for connections from outside. */
+/** Returns the nft script inside a namespace that translates ports for connections from outside. */
 export function portRules(targets: readonly PortTarget[]): string {
   const rules = targets.map(({ port, to }) => `iifname "eth0" tcp dport ${port} dnat to ${to.address}:${to.port}`);
   return `

@@ -65,7 +65,7 @@ async function hostConnectionBounds(): Promise<ConnectionBounds> {
   return connectionBounds(Number(tracked) || 0, forgets);
 }
 
-/** True if another range of the list contains this one. nft refuses a list with overlapping ranges. */
+/** Returns true if another range of the list contains this one. nft refuses a list with overlapping ranges. */
 function inAnother(range: string, all: readonly string[]): boolean {
   const bits = (text: string) => Number(text.split('/')[1] ?? 32);
   return all.some((other, i) => {
@@ -74,7 +74,7 @@ function inAnother(range: string, all: readonly string[]): boolean {
   });
 }
 
-/** The addresses of the API and the edge, if their names resolve to a public address of this host. */
+/** Returns the addresses of the API and the edge, if their names resolve to a public address of this host. */
 async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   const url = new URL(config.publicUrl);
   const apiPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
@@ -92,7 +92,10 @@ export function hostAddresses(): string[] {
   return [...new Set(all.filter(({ internal }) => !internal).map(({ address }) => address))];
 }
 
-/** The installation's block of addresses, kept in DATA_DIR. Another one is chosen if the host got a route to it and no sandbox uses it. */
+/**
+ * Returns the installation's block of addresses, kept in DATA_DIR.
+ * Another one is chosen if the host got a route to it and no sandbox uses it.
+ */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');
   const file = join(folder, 'block');
@@ -109,7 +112,7 @@ async function settleBlock(token: string, dataDir: string, alsoUsed: readonly st
   return block;
 }
 
-/** The destinations of this host's routes, except those to our own namespaces. */
+/** Returns the destinations of this host's routes, except those to our own namespaces. */
 async function routedRanges(prefix: string): Promise<string[]> {
   const routes = JSON.parse((await runTool('ip', ['-4', '-j', 'route', 'show', 'table', 'all'])) || '[]') as {
     dst: string;

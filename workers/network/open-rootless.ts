@@ -101,7 +101,7 @@ async function prepare({ config, log }: Deps, dataDir: string) {
   return { network, uplink };
 }
 
-/** The first network for the uplink that contains no address which sandboxes may reach. */
+/** Returns the first network for the uplink that contains no address which sandboxes may reach. */
 function freeUplink(wanted: readonly string[]): UplinkNetwork {
   const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
   if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');

@@ -11,7 +11,7 @@ interface ForeignTable {
   comment: string;
 }
 
-/** The tables of other installations of this host whose names have this prefix. */
+/** Returns the tables of other installations of this host whose names have this prefix. */
 export async function foreignTables(prefix: string, token: string): Promise<ForeignTable[]> {
   const found: ForeignTable[] = [];
   const names = (await nft('list tables\n')).matchAll(new RegExp(`^table inet ${prefix}([0-9a-f]{16})$`, 'gm'));
@@ -30,7 +30,7 @@ interface ForeignNetwork {
   dataDir: string;
 }
 
-/** The networks of other installations of this host. */
+/** Returns the networks of other installations of this host. */
 export async function foreignNetworks(token: string): Promise<ForeignNetwork[]> {
   const tables = await foreignTables(NETWORK_TABLE, token);
   return tables.flatMap(({ token: other, comment }) => {

@@ -19,7 +19,7 @@ export interface UplinkNetwork {
 
 const ENTRY_TRIES = 20;
 
-/** The networks that the uplink may use, in the order in which they are tried. */
+/** Returns the networks that the uplink may use, in the order in which they are tried. */
 export function uplinkNetworks(): UplinkNetwork[] {
   return ['10.0.2', '10.0.3', '172.31.254', '192.168.254'].map((net) => {
     return { range: `${net}.0/24`, address: `${net}.100`, gateway: `${net}.2`, resolver: `${net}.3` };

@@ -53,7 +53,7 @@ export class RootlessProcesses {
     return this.#state.holder.pid;
   }
 
-  /** True while slirp4netns runs. */
+  /** Returns true while slirp4netns runs. */
   async hasUplink(): Promise<boolean> {
     return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }

@@ -51,25 +51,25 @@ export class SlotFiles {
     return slot;
   }
 
-  /** The slot of a sandbox; null if it has none. */
+  /** Returns the slot of a sandbox; null if it has none. */
   async find(id: string): Promise<NetworkSlot | null> {
     const number = await readFile(join(this.#sandboxes, id), 'utf8').catch(() => '');
     const slot = number === '' ? null : await this.at(Number(number));
     return slot !== null && slot.id === id && slot.releasedAt === null ? slot : null;
   }
 
-  /** The slot with this number; null if it is free. */
+  /** Returns the slot with this number; null if it is free. */
   async at(number: number): Promise<NetworkSlot | null> {
     const text = await readFile(this.#path(number), 'utf8').catch(() => '');
     return text === '' ? null : (JSON.parse(text) as NetworkSlot);
   }
 
-  /** Every slot that is in use. */
+  /** Returns every slot that is in use. */
   async all(): Promise<NetworkSlot[]> {
     return (await this.#read()).filter(({ releasedAt }) => releasedAt === null);
   }
 
-  /** The sandboxes that have a slot. */
+  /** Returns the sandboxes that have a slot. */
   async ids(): Promise<string[]> {
     return readdir(this.#sandboxes).catch(() => []);
   }

@@ -47,14 +47,14 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
   }
 }
 
-/** True if a notification that failed is dropped. `tries` counts this try. */
+/** Returns true if a notification that failed is dropped. `tries` counts this try. */
 export function isLastTry(tries: number): boolean {
   return tries >= MAX_TRIES;
 }
 
 const OUTCOMES = { live: 'is live', failed: 'failed', cancelled: 'was cancelled' } as const;
 
-/** The mail about the end of a deployment; null if the settings ask for none. */
+/** Returns the mail about the end of a deployment; null if the settings ask for none. */
 export function deploymentMail(end: DeploymentEnd, config: AddressConfig): Mail | null {
   const workspace = workspaceConfiguration(end.workspace_configuration);
   const to = recipientOf(end, { service: end.service_configuration, workspace });

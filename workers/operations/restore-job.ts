@@ -38,7 +38,7 @@ export async function restoreJob(
   return outcome;
 }
 
-/** False if the archive is in a folder of another host: a worker of that host restores it. */
+/** Returns false if the archive is in a folder of another host: a worker of that host restores it. */
 async function reachesArchive({ db, backups }: JobDeps, backupId: string | null): Promise<boolean> {
   const store = backupId === null ? null : ((await getBackup(db, backupId))?.store ?? null);
   return store === null || backups.stores.all.some(({ id }) => id === store);

@@ -56,7 +56,7 @@ function partsOf(row: Record<string, unknown>): DeploymentParts {
 
 const PARTS = prepare<Record<string, unknown>>(`${partsSql('deployments')} where d.id = $1`);
 
-/** A deployment with its parts, or undefined. */
+/** Returns a deployment with its parts, or undefined. */
 export async function deploymentParts(db: Db, id: string): Promise<DeploymentParts | undefined> {
   const row = await rowOfPrepared(db, PARTS, [id]);
   return row === null ? undefined : partsOf(row);

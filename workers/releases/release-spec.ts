@@ -14,7 +14,7 @@ import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
 
-/** The address of a deployment's repository, with the secret in it. Throws `SealError`. */
+/** Returns the address of a deployment's repository, with the secret in it. Throws `SealError`. */
 export async function openRepository(db: Db, keyring: Keyring, deployment: DeploymentRow): Promise<string> {
   const { id, configuration, sealed_repository } = deployment;
   if (isPushSource(configuration)) {

@@ -36,7 +36,10 @@ export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind>
   return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId])).left;
 }
 
-/** True if another release of a service is being deployed and has replicas: an operation must not take the volume from it. */
+/**
+ * Returns true if another release of a service is being deployed and has replicas: an operation must not take the
+ * volume from it.
+ */
 export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
   const rows = await rowsOf(
     db,
@@ -47,7 +50,7 @@ export async function isReleasing(db: Db, serviceId: string, exceptId: string): 
   return rows.length > 0;
 }
 
-/** True if a release is live or being deployed. Only such a release may use the volume of its service. */
+/** Returns true if a release is live or being deployed. Only such a release may use the volume of its service. */
 export async function isCurrentRelease(db: Db, deploymentId: string): Promise<boolean> {
   const rows = await rowsOf(
     db,
@@ -58,7 +61,7 @@ export async function isCurrentRelease(db: Db, deploymentId: string): Promise<bo
   return rows.length > 0;
 }
 
-/** Every release of a service that has replicas. */
+/** Returns every release of a service that has replicas. */
 export async function runningReleases(db: Db, serviceId: string): Promise<string[]> {
   const rows = await rowsOf<{ deployment_id: string }>(
     db,

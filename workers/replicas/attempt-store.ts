@@ -31,7 +31,7 @@ export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   });
 }
 
-/** An attempt of a run; null before it was wanted. */
+/** Returns an attempt of a run; null before it was wanted. */
 export function findAttempt(db: Db, runId: string, attempt: number): Promise<ReplicaRow | null> {
   return oneRow<ReplicaRow>(db, 'select * from replicas where run_id = :runId and run_attempt = :attempt', {
     runId,
@@ -50,7 +50,7 @@ export async function stopAttempts(trx: Transaction, runId: string): Promise<voi
   for (const hostId of new Set(rows.map((row) => row.host_id))) await notifyHost(trx, hostId);
 }
 
-/** How many attempts of a run are not stopped yet. */
+/** Returns how many attempts of a run are not stopped yet. */
 export async function countAttempts(db: Db, runId: string): Promise<number> {
   const row = await oneRow<{ count: number }>(
     db,

@@ -8,7 +8,7 @@ export const REPLICA_STATES = ['pending', 'starting', 'ready', 'unhealthy', 'exi
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 export type ReplicaDesire = 'running' | 'stopped';
 
-/** The wait before a replica that died is started again: 1 s, 2 s, 4 s … 60 s; in milliseconds. */
+/** Returns the wait before a replica that died is started again: 1 s, 2 s, 4 s … 60 s; in milliseconds. */
 export function restartDelayMs(restarts: number): number {
   return Math.min(60_000, 1000 * 2 ** Math.min(restarts, 16));
 }

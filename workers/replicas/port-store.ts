@@ -9,7 +9,7 @@ export interface HostPort {
   open: boolean;
 }
 
-/** The host's ports that replicas use, with the user number of each one's service. */
+/** Returns the host's ports that replicas use, with the user number of each one's service. */
 export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,

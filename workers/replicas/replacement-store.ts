@@ -101,7 +101,10 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
   return row !== undefined;
 }
 
-/** True if the spare position is free. A stopped replica there is deleted; one that still stops has to end first. */
+/**
+ * Returns true if the spare position is free. A stopped replica there is deleted; one that still stops has to end
+ * first.
+ */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;
   const there = () => trx<ReplicaRow>('replicas').where({ deployment_id, generation, position: spareOf(row) });

@@ -10,12 +10,15 @@ const STABLE_MS = 600_000;
 /** The columns of a replica that does not fail its health check. */
 const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
 
-/** The replicas of a host that are not stopped. */
+/** Returns the replicas of a host that are not stopped. */
 export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
 }
 
-/** A release's replicas that are not stopped, in the order of their positions. Attempts of runs are not among them. */
+/**
+ * Returns a release's replicas that are not stopped, in the order of their positions.
+ * Attempts of runs are not among them.
+ */
 export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas')
     .where({ deployment_id: deploymentId, run_id: null })
@@ -67,7 +70,7 @@ export async function recordChecked(db: Db, row: ReplicaRow, answer = ''): Promi
   }));
 }
 
-/** True if the attempt has run long enough that earlier failures no longer count. */
+/** Returns true if the attempt has run long enough that earlier failures no longer count. */
 export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boolean {
   return now.getTime() - (row.started_at?.getTime() ?? now.getTime()) > STABLE_MS;
 }
@@ -118,7 +121,7 @@ export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   }));
 }
 
-/** The host's port that a replica uses. Containers and namespaces have ports of their own. */
+/** Returns the host's port that a replica uses. Containers and namespaces have ports of their own. */
 function hostPortOf(row: ReplicaRow): number | null {
   return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
@@ -129,7 +132,7 @@ export async function advanceLog(trx: Transaction, id: string, from: number, to:
   return updated === 1;
 }
 
-/** The service's route version; undefined if this release is not its live one. */
+/** Returns the service's route version; undefined if this release is not its live one. */
 export async function routeVersionOf(db: Db, row: Attempt): Promise<number | undefined> {
   const [service] = await rowsOf<{ route_version: number }>(
     db,

@@ -80,7 +80,9 @@ async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   }
 }
 
-/** The image is not on this host. If no worker has it within the time that a release may take, the run fails. */
+/**
+ * The image is not on this host. If no worker has it within the time that a release may take, the run fails.
+ */
 function leave(deps: JobDeps, run: RunRow): Outcome {
   const waited = Date.now() - (run.admitted_at?.getTime() ?? Date.now());
   if (waited >= deps.config.releaseTimeoutSeconds * 1000) {

@@ -33,7 +33,10 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
   if (fired > 0) dispatcher.wake();
 }
 
-/** The next tick. A stored schedule that this version cannot read has none, and does not keep the others from running. */
+/**
+ * Returns the next tick. A stored schedule that this version cannot read has none, and does not keep the others from
+ * running.
+ */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {
     return nextTick(schedule, now);

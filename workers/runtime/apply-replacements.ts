@@ -49,7 +49,7 @@ export async function applyReplacements(
   }
 }
 
-/** False also if it is not known whether there is room, for instance if the release cannot be read. */
+/** Returns false also if it is not known whether there is room, for instance if the release cannot be read. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

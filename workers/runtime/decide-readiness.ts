@@ -67,7 +67,10 @@ function startingInterval(upMs: number): number {
   return Math.min(most, Math.max(least, Math.round(upMs * share)));
 }
 
-/** True if a replica that listens on no port has run long enough to be ready. Times are milliseconds since the epoch. */
+/**
+ * Returns true if a replica that listens on no port has run long enough to be ready.
+ * Times are milliseconds since the epoch.
+ */
 export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_MS): boolean {
   return now - startedAt >= settledMs;
 }

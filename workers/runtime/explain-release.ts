@@ -17,13 +17,16 @@ import type { ReleaseSpec } from './runtime-driver.js';
 
 type Host = Pick<ReplicaHost, 'lastOutput' | 'ownPort' | 'listeningPorts' | 'imageTrouble'>;
 
-/** Why a replica ended before it was ever ready, with its last output. */
+/** Returns why a replica ended before it was ever ready, with its last output. */
 export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow): Promise<string> {
   const output = neverRan(row.exit_detail) ? [] : await host.lastOutput(row, spec);
   return exitMessage(row, output, limitsOf(spec.kind, spec.configuration.plan).memoryMb);
 }
 
-/** Why a release is not ready in time although no replica has ended: what a health check and the replica's ports show. */
+/**
+ * Returns why a release is not ready in time although no replica has ended: what a health check and the replica's ports
+ * show.
+ */
 export async function explainSilence(
   host: Host,
   { releaseTimeoutSeconds, edgeDomain }: Pick<Config, 'releaseTimeoutSeconds' | 'edgeDomain'>,

@@ -9,8 +9,8 @@ const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
 export const SEARCHED_LINES = ADVICE_LINES;
 
 /**
- * How a replica or a command ended, as text that follows its name. `text` is an exit code, "signal <name>" or
- * "out-of-memory"; '' means that the end was not observed.
+ * Returns how a replica or a command ended, as text that follows its name.
+ * `text` is an exit code, "signal <name>" or "out-of-memory"; '' means that the end was not observed.
  */
 export function exitDetail(text: string, memoryMb: number): string {
   if (text === 'out-of-memory') return `was killed: it used more than the ${memoryMb} MB of memory its plan allows`;
@@ -18,7 +18,7 @@ export function exitDetail(text: string, memoryMb: number): string {
   return text === '' ? 'ended without an exit code' : `exited with code ${text}`;
 }
 
-/** Why a replica ended before it was ever ready, with its last output and what to do. */
+/** Returns why a replica ended before it was ever ready, with its last output and what to do. */
 export function exitMessage(
   { position, exit_detail: detail }: Pick<ReplicaRow, 'position' | 'exit_detail'>,
   output: readonly string[],
@@ -30,12 +30,15 @@ export function exitMessage(
   return withAdvice(text, startAdvice(detail, output, memoryMb));
 }
 
-/** True if the start itself failed: nothing of the application ever ran, so there is no output to quote. */
+/** Returns true if the start itself failed: nothing of the application ever ran, so there is no output to quote. */
 export function neverRan(detail: string): boolean {
   return detail.startsWith('could not be started');
 }
 
-/** Why a command failed, with its last output and what to do. `cause` follows the command: "exited with code 1". */
+/**
+ * Returns why a command failed, with its last output and what to do.
+ * `cause` follows the command: "exited with code 1".
+ */
 export function commandMessage(command: string, cause: string, output: readonly string[], memoryMb: number): string {
   const text = `the command "${command}" ${cause}${output.length === 0 ? '' : `; ${quoted(output)}`}`;
   return withAdvice(text, startAdvice(cause, output, memoryMb));

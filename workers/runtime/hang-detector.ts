@@ -55,7 +55,7 @@ export class HangDetector {
   }
 }
 
-/** True if the port accepts a request and sends nothing back in time. Never rejects. */
+/** Returns true if the port accepts a request and sends nothing back in time. Never rejects. */
 function isSilent({ address, port, host }: HangTarget, patience: number): Promise<boolean> {
   return new Promise((resolve) => {
     let accepted = false;

@@ -27,7 +27,7 @@ class Bucket {
     this.#left = { ...burst };
   }
 
-  /** The amount that is left now; negative if more was taken than there was. */
+  /** Returns the amount that is left now; negative if more was taken than there was. */
   left(): Amount {
     const now = Date.now();
     const seconds = Math.max(0, now - this.#grantedAt) / 1000;
@@ -46,7 +46,7 @@ class Bucket {
     this.#left = { bytes: this.#left.bytes - bytes, lines: this.#left.lines - lines };
   }
 
-  /** The time until bytes and lines are left again, in milliseconds. */
+  /** Returns the time until bytes and lines are left again, in milliseconds. */
   waitMs(): number {
     const { bytes, lines } = this.left();
     const seconds = Math.max(-bytes / this.#rate.bytes, (MIN_LINES - lines) / this.#rate.lines);
@@ -75,7 +75,7 @@ export class LogAllowance {
     return this.lines() >= MIN_LINES;
   }
 
-  /** The lines that are left; 0 if no bytes are left. */
+  /** Returns the lines that are left; 0 if no bytes are left. */
   lines(): number {
     const own = this.#own.left();
     const host = this.#isOrdinary() ? own : this.#host.left();
@@ -88,7 +88,7 @@ export class LogAllowance {
     this.#own.take({ bytes, lines });
   }
 
-  /** The time until the replica may add output again, in milliseconds. */
+  /** Returns the time until the replica may add output again, in milliseconds. */
   waitMs(): number {
     return this.#isOrdinary() ? this.#own.waitMs() : Math.max(this.#own.waitMs(), this.#host.waitMs());
   }

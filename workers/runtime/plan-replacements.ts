@@ -3,7 +3,10 @@ import type { ReplicaRow } from '../replicas/rows.js';
 /** The wait doubles with each replacement in a row, at most this often. */
 const MAX_DOUBLINGS = 5;
 
-/** The time after which a failing replica is replaced, in milliseconds. `replacements` counts the earlier ones in a row. */
+/**
+ * Returns the time after which a failing replica is replaced, in milliseconds.
+ * `replacements` counts the earlier ones in a row.
+ */
 export function replacementDelayMs(firstMs: number, replacements: number): number {
   return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
 }
@@ -105,7 +108,7 @@ function planSuccessor<T extends WatchedReplica>(
   return hasFailed || isLate ? [{ type: 'abandon', failing, successor }] : [];
 }
 
-/** True for a replica that was restarted in its place and still has time to become healthy. */
+/** Returns true for a replica that was restarted in its place and still has time to become healthy. */
 function isComingUp(
   row: WatchedReplica,
   { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>,
@@ -114,7 +117,10 @@ function isComingUp(
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
-/** True if a replica that was healthy once has failed for too long, or has not become healthy after another start. */
+/**
+ * Returns true if a replica that was healthy once has failed for too long, or has not become healthy after another
+ * start.
+ */
 function isDue(row: WatchedReplica, { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;
@@ -125,7 +131,7 @@ function time(date: Date | null): number {
   return date?.getTime() ?? 0;
 }
 
-/** The line in the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
+/** Returns the line in the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
 export function replacementMessage<T extends WatchedReplica>(
   action: ReplacementAction<T>,
   now: number,

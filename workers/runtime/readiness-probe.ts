@@ -18,7 +18,7 @@ const RECORD_MS = 1_000;
 export interface ServerProbe {
   /** Resolves to '' if the server accepts connections, and otherwise to the reason. */
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
-  /** The time since which the server has given no answer at all, in milliseconds. */
+  /** Returns the time since which the server has given no answer at all, in milliseconds. */
   silentMs(replicaId: string): number;
 }
 
@@ -74,8 +74,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * True if the server of a data service has given no answer at all for so long that it must be restarted. There is never a second
-   * server beside it.
+   * Returns true if the server of a data service has given no answer at all for so long that it must be restarted.
+   * There is never a second server beside it.
    */
   isServerSilent({ id, ready_at }: ReplicaRow): boolean {
     return ready_at !== null && (this.#probe?.silentMs(id) ?? 0) >= this.#config.healthReplaceSeconds * 1000;
@@ -123,7 +123,7 @@ export class ReadinessProbe {
     await recordChecked(this.#db, row, answer);
   }
 
-  /** Why the replica does not pass the check; '' if it passes. */
+  /** Returns why the replica does not pass the check; '' if it passes. */
   async #trouble(
     row: ReplicaRow,
     spec: ReleaseSpec,

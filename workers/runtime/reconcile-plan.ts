@@ -40,7 +40,7 @@ export function planPass(
   };
 }
 
-/** The wait before a replica that failed this often in a row is reconciled again, in milliseconds. */
+/** Returns the wait before a replica that failed this often in a row is reconciled again, in milliseconds. */
 export function retryDelayMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
 }

@@ -47,7 +47,7 @@ export interface ReplicaHost extends SupervisedHost {
   listeningPorts?(row: ReplicaRow): Promise<number[]>;
   /** Why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if the host does not run it. */
   imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
-  /** A replica's last lines of output, masked; none if they cannot be read. */
+  /** Returns a replica's last lines of output, masked; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /**
    * The host that runs a data service. Absent if that is any host that has the program of its server. Throws `ReleaseError` if there is

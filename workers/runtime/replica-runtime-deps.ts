@@ -11,7 +11,7 @@ export const POLL_MS = 250;
 /** Added to the grace period, in milliseconds: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** The time by which replicas that are stopped now must have ended, in milliseconds since the epoch. */
+/** Returns the time by which replicas that are stopped now must have ended, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }

@@ -198,14 +198,17 @@ export class ReplicaRuntime implements RuntimeDriver {
     }
   }
 
-  /** The replicas whose desired state is running. A replacement counts when it has taken the place of the failing replica. */
+  /**
+   * Returns the replicas whose desired state is running. A replacement counts when it has taken the place of the
+   * failing replica.
+   */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
     return rows.filter((row) => row.desired === 'running' && row.replaces === null);
   }
 }
 
-/** False for a site, which has no process, and for a cron service, which has one only during a run. */
+/** Returns false for a site, which has no process, and for a cron service, which has one only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

@@ -6,7 +6,10 @@ import type { ReplicaRow } from '../replicas/rows.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** True for an error of the release itself, which a retry does not fix. Any other error is a fault of the platform and may pass. */
+/**
+ * Returns true for an error of the release itself, which a retry does not fix.
+ * Any other error is a fault of the platform and may pass.
+ */
 export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
 }

@@ -34,7 +34,9 @@ export function rolloutOutcome<T extends Rolled>(
   return { type: complete ? 'pending' : 'incomplete' };
 }
 
-/** The generation that a restart replaces, and the number of replicas of the new one: `wanted` if nothing runs. */
+/**
+ * Returns the generation that a restart replaces, and the number of replicas of the new one: `wanted` if nothing runs.
+ */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],
   wanted: number,

@@ -51,7 +51,7 @@ export interface RuntimeDriver {
   scale(spec: ReleaseSpec, replicas: number, signal: AbortSignal): Promise<void>;
   /** Replaces every replica. The old ones serve until the new ones are ready. Throws `ReleaseError`. */
   restart(spec: ReleaseSpec, signal: AbortSignal): Promise<void>;
-  /** A release's replicas that are not stopped, each with the port on which its application listens. */
+  /** Returns a release's replicas that are not stopped, each with the port on which its application listens. */
   inspect(deploymentId: string): Promise<ReplicaRow[]>;
   /**
    * Runs the command of a run once, beside the release's replicas and with its output in the log. Continues to wait for an attempt that is under way, also one that another

@@ -80,7 +80,10 @@ export class UsageSampler {
   }
 }
 
-/** The usage of a replica between two readings, in per cent of its plan; null if no time has passed or its counter began anew. */
+/**
+ * Returns the usage of a replica between two readings, in per cent of its plan; null if no time has passed or its
+ * counter began anew.
+ */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;
   if (seconds <= 0 || now.cpuSeconds < before.cpuSeconds) return null;

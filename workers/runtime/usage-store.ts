@@ -13,7 +13,10 @@ export interface MeasurableReplica {
   plan: string;
 }
 
-/** The replicas of a host whose processes run. Attempts of runs are not among them: they belong to no release that serves. */
+/**
+ * Returns the replicas of a host whose processes run. Attempts of runs are not among them: they belong to no release
+ * that serves.
+ */
 export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
   return rowsOf(
     db,

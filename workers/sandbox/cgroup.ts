@@ -51,7 +51,7 @@ export async function detectCgroups(name: string, explain: (why: string) => void
   return firstUsable(await candidates(name), explain);
 }
 
-/** The first of the places in which a group can be made. A place that fails is left as it was. */
+/** Returns the first of the places in which a group can be made. A place that fails is left as it was. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
   for (const place of places) {
@@ -129,7 +129,7 @@ async function delegate(folder: string): Promise<void> {
   }
 }
 
-/** True if the kernel can limit swap. */
+/** Returns true if the kernel can limit swap. */
 export function limitsSwap({ version, memory }: CgroupRoots): Promise<boolean> {
   return exists(join(memory, SWAP_LIMIT[version]));
 }
@@ -165,18 +165,18 @@ export async function limitCpu(roots: CgroupRoots, id: string, cpu: number): Pro
   });
 }
 
-/** The processor time of this many cores in one period, in microseconds. */
+/** Returns the processor time of this many cores in one period, in microseconds. */
 export function quotaOf(cpu: number): number {
   return Math.max(1000, Math.round(cpu * CPU_PERIOD_US));
 }
 
-/** True if the kernel killed a process of the group because its memory was used up. */
+/** Returns true if the kernel killed a process of the group because its memory was used up. */
 export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   const text = await readFile(cgroup.oomFile, 'utf8');
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
 }
 
-/** The processes in a sandbox's group, those of commands beside its own included; empty if there is no such group. */
+/** Returns the processes in a sandbox's group, those of commands beside its own included; empty if there is no such group. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const own = join(roots.memory, id);
   const texts = await Promise.all(
@@ -188,7 +188,7 @@ export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<num
     .map(Number);
 }
 
-/** The groups in a group. */
+/** Returns the groups in a group. */
 async function groupsIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
@@ -197,7 +197,7 @@ async function groupsIn(folder: string): Promise<string[]> {
 /** A group in that of a sandbox, for a command beside its own. */
 export interface InnerCgroup {
   folder: string;
-  /** As the option \`--cgroup\` of \`runc exec\` names it. */
+  /** As the option `--cgroup` of `runc exec` names it. */
   option: string;
 }
 
@@ -208,12 +208,12 @@ export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: stri
   return { folder, option: roots.version === 1 ? `memory:${name}` : name };
 }
 
-/** The files by which a process joins a sandbox's group. */
+/** Returns the files by which a process joins a sandbox's group. */
 export function procsFilesOf(roots: CgroupRoots, id: string): string[] {
   return foldersOf(roots).map((root) => join(root, id, 'cgroup.procs'));
 }
 
-/** The sandboxes that have a group on this host. */
+/** Returns the sandboxes that have a group on this host. */
 export async function listCgroups(roots: CgroupRoots): Promise<string[]> {
   const entries = await readdir(roots.memory, { withFileTypes: true });
   return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(TRIAL)).map((entry) => entry.name);

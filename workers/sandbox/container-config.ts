@@ -70,8 +70,9 @@ export interface ContainerConfig {
 }
 
 /**
- * The configuration of a container: on the host's own system without privileges, or with the root and the users of `plan.mapped`. It
- * joins the network of the process that starts it. Throws if a variable has a name or a value that cannot be passed.
+ * Returns the configuration of a container: on the host's own system without privileges, or with the root and the users
+ * of `plan.mapped`.
+ * It joins the network of the process that starts it. Throws if a variable has a name or a value that cannot be passed.
  */
 export function containerConfig(
   host: ContainedHost,
@@ -130,7 +131,7 @@ function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   return major > 5 || (major === 5 && minor >= 14) ? 'container' : 'all';
 }
 
-/** The users of the container's own user namespace; null if it has none. */
+/** Returns the users of the container's own user namespace; null if it has none. */
 function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
   if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
   if (level !== 'rootless') return null;

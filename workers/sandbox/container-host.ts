@@ -30,7 +30,7 @@ const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 /** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
 
-/** The folder of the programs around hosted commands and of the root of containers. */
+/** Returns the folder of the programs around hosted commands and of the root of containers. */
 function programsFolder(dataDir: string): string {
   return join(dataDir, 'containers');
 }
@@ -79,7 +79,10 @@ export async function findContainers(
   return found.map((runtime) => ({ runtime, ...shared }));
 }
 
-/** True if this host has the programs for images, and users for them: images need many, which root alone may give. */
+/**
+ * Returns true if this host has the programs for images, and users for them: images need many, which root alone may
+ * give.
+ */
 async function canRunImages(): Promise<boolean> {
   if (!isRoot()) return false;
   const tools = await Promise.all(['skopeo', 'umoci', 'buildah'].map(programPath));
@@ -90,7 +93,7 @@ async function canRunImages(): Promise<boolean> {
   );
 }
 
-/** The path of a program; null if the host does not have it. */
+/** Returns the path of a program; null if the host does not have it. */
 async function programPath(name: string): Promise<string | null> {
   for (const folder of USUAL_PATH) {
     if (await exists(join(folder, name))) return join(folder, name);
@@ -129,7 +132,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
   });
 }
 
-/** The best options with which this kernel mounts an overlay below DATA_DIR. */
+/** Returns the best options with which this kernel mounts an overlay below DATA_DIR. */
 async function usableOverlay(parent: string): Promise<readonly string[]> {
   const folder = await mkdtemp(join(parent, 'overlay-'));
   const user = isRoot() ? [] : ['--user', '--map-root-user'];

@@ -61,12 +61,12 @@ export function maskedPaths(hasCgroup: boolean): string[] {
   return hasCgroup ? MASKED : [...MASKED, CGROUPS];
 }
 
-/** The folders below a working folder in which an overlay keeps the changes. */
+/** Returns the folders below a working folder in which an overlay keeps the changes. */
 export function overlayFolders(directory: string) {
   return { upper: join(directory, 'upper'), work: join(directory, 'work') };
 }
 
-/** The options of the overlay that shows an image under a working folder. */
+/** Returns the options of the overlay that shows an image under a working folder. */
 export function overlayLayers(
   { overlayOptions }: Pick<ContainerHost, 'overlayOptions'>,
   image: string,
@@ -76,7 +76,10 @@ export function overlayLayers(
   return [`lowerdir=${image}`, `upperdir=${upper}`, `workdir=${work}`, ...overlayOptions];
 }
 
-/** The mounts of a container on the host's own system, which is read only. The command's folder is at `/mnt/app`. */
+/**
+ * Returns the mounts of a container on the host's own system, which is read only.
+ * The command's folder is at `/mnt/app`.
+ */
 export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   const { scratch, directory, image, writable, tools, mapped } = plan;
@@ -111,12 +114,12 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   ];
 }
 
-/** True if no path that must stay hidden is in a folder that the programs for images can see. */
+/** Returns true if no path that must stay hidden is in a folder that the programs for images can see. */
 export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
   return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
 }
 
-/** The mounts over the root of an image. */
+/** Returns the mounts over the root of an image. */
 export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   return [...kernelMounts(host, plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
@@ -145,7 +148,7 @@ function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount
   ];
 }
 
-/** The files that tell how names are resolved. */
+/** Returns the files that tell how names are resolved. */
 function nameMounts({ hasHosts, resolver }: ContainerHost, { network }: Plan): Mount[] {
   return [
     ...(network && hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),

@@ -35,13 +35,13 @@ export async function noteStorage(
   await writeFile(join(scratch, STORAGE), JSON.stringify(storage), { mode: 0o600 });
 }
 
-/** The room on the disk of a folder. */
+/** Returns the room on the disk of a folder. */
 export async function diskRoom(folder: string): Promise<DiskRoom> {
   const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: ffree, totalFiles: files };
 }
 
-/** Why no new build begins on this host; null if the disk of DATA_DIR has room. */
+/** Returns why no new build begins on this host; null if the disk of DATA_DIR has room. */
 export async function diskProblem(dataDir: string): Promise<string | null> {
   const state = roomState(await diskRoom(dataDir));
   if (state === 'enough' || state === 'low') return null;

@@ -50,12 +50,12 @@ export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' 
   return isLow ? 'low' : 'enough';
 }
 
-/** The most that a build or a single command may take, in all its folders together. */
+/** Returns the most that a build or a single command may take, in all its folders together. */
 export function mostOfRun(fileSizeMb = FILE_MB): Use {
   return { bytes: RUN_BYTES + 3 * fileSizeMb * 1024 ** 2, files: MAX_RUN_FILES };
 }
 
-/** True if a build or a command takes more than it may. */
+/** Returns true if a build or a command takes more than it may. */
 export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): boolean {
   return most !== null && (used.bytes > most.bytes || used.files > most.files);
 }

@@ -299,7 +299,7 @@ export class HostSandbox implements Sandbox {
     return startContainer(container, { output, exitFile, oomFile: prepared.cgroup?.oomFile ?? null });
   }
 
-  /** Null at level `none`. */
+  /** Returns null at level `none`. */
   #containerOf(id: string, { plan, command }: Prepared): Container | null {
     const { host } = this.#place;
     const { oci } = host;

@@ -20,7 +20,7 @@ export interface Container {
   command: HostedCommand;
 }
 
-/** The folders and files of a container in its scratch folder, which is removed with it. */
+/** Returns the folders and files of a container in its scratch folder, which is removed with it. */
 function pathsOf({ plan: { scratch } }: Container) {
   return {
     bundle: join(scratch, 'bundle'),
@@ -31,7 +31,7 @@ function pathsOf({ plan: { scratch } }: Container) {
   };
 }
 
-/** The folder in which the runtime notes its containers. */
+/** Returns the folder in which the runtime notes its containers. */
 export function stateOf(scratch: string): string {
   return join(scratch, 'state');
 }
@@ -143,7 +143,7 @@ function runtimeArguments(...words: string[]): string[] {
   return words.flatMap((word) => ['--runtime-arg', word]);
 }
 
-/** The reason why conmon could not make the container; null if it has made it. */
+/** Returns the reason why conmon could not make the container; null if it has made it. */
 async function problemOf(channel: Readable): Promise<string | null> {
   let text = '';
   for await (const chunk of channel) {

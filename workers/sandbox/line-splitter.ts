@@ -5,7 +5,7 @@ export const MAX_LINE_LENGTH = 16 * 1024;
 export interface LineCutter {
   /** The number of characters behind a cut that must be known before it can be made. */
   readonly lookahead: number;
-  /** The first place from `at` on at which the text may be cut. */
+  /** Returns the first place from `at` on at which the text may be cut. */
   cut(text: string, at: number): number;
 }
 
@@ -21,7 +21,7 @@ export class LineSplitter {
     this.#cutter = cutter;
   }
 
-  /** The lines that this chunk completes, without their ends. */
+  /** Returns the lines that this chunk completes, without their ends. */
   push(chunk: Uint8Array): string[] {
     return this.#take(this.#decoder.decode(chunk, { stream: true }));
   }
@@ -61,7 +61,7 @@ export class LineSplitter {
   }
 }
 
-/** The place that the cutter chooses, moved if it is between the halves of a surrogate pair. */
+/** Returns the place that the cutter chooses, moved if it is between the halves of a surrogate pair. */
 export function cutAt(text: string, at: number, cutter: LineCutter): number {
   const end = cutter.cut(text, at);
   const high = text.charCodeAt(end - 1);

@@ -65,7 +65,7 @@ export async function portGuardProblem(root: string, name: string, range: PortRa
   }
 }
 
-/** The program for the kernel: 1 allows the bind, 0 refuses it with EPERM. */
+/** Returns the program for the kernel: 1 allows the bind, 0 refuses it with EPERM. */
 function portProgram({ first, last }: PortRange, own: number): Buffer {
   const PORT_IN_CONTEXT = 24;
   const [ALLOW, EXIT] = [1, 0x95];

@@ -49,7 +49,7 @@ export interface Made {
   network: Attachment | null;
 }
 
-/** The folder of all sandboxes' temporary files. */
+/** Returns the folder of all sandboxes' temporary files. */
 export function scratchRoot(dataDir: string): string {
   return join(dataDir, 'sandboxes');
 }
@@ -115,18 +115,18 @@ function isMapped({ process, imageTools }: Pick<SandboxSpec, 'process' | 'imageT
   return process !== undefined || imageTools === true;
 }
 
-/** The variables of an image's process; those of the image are among `env`. */
+/** Returns the variables of an image's process; those of the image are among `env`. */
 function imageVariables({ env }: SandboxSpec, marker: string): Record<string, string> {
   return { PATH: USUAL_PATH.join(':'), ...env, [MARKER]: marker };
 }
 
-/** The user of this host that owns the files of a sandbox. */
+/** Returns the user of this host that owns the files of a sandbox. */
 function ownerOfFiles(host: Host, spec: Parameters<typeof makeSandbox>[1]): number {
   if (!isMapped(spec)) return userOf(host, spec.userNumber);
   return firstImageUser() + (spec.process?.user.uid ?? 0);
 }
 
-/** The user of this host that runs the commands of a service. */
+/** Returns the user of this host that runs the commands of a service. */
 export function userOf({ level }: Pick<Host, 'level'>, userNumber: number): number {
   return level === 'rootless' ? (process.getuid?.() ?? 0) : uidOf(userNumber);
 }
@@ -149,7 +149,7 @@ async function makeFolders(
   return { ...folders, cgroup };
 }
 
-/** The network of a command that belongs to no service. */
+/** Returns the network of a command that belongs to no service. */
 function aloneIn({ id }: SandboxGround): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };

@@ -4,7 +4,7 @@ import { processStart } from '../../shared/core/process-identity.js';
 /** The variable that marks every process of a sandbox. */
 export const MARKER = 'RANVIER_SANDBOX';
 
-/** The processes of this host whose marker begins with the prefix: pid → marker. Empty without /proc. */
+/** Returns the processes of this host whose marker begins with the prefix: pid → marker. Empty without /proc. */
 export async function markedProcesses(prefix: string): Promise<Map<number, string>> {
   const found = new Map<number, string>();
   const entry = Buffer.from(`${MARKER}=${prefix}`);
@@ -20,7 +20,10 @@ export async function markedProcesses(prefix: string): Promise<Map<number, strin
   return found;
 }
 
-/** The users of all processes of this host. The owner of a process's folder is another one if the process hides it. */
+/**
+ * Returns the users of all processes of this host. The owner of a process's folder is another one if the process hides
+ * it.
+ */
 export async function usersOfProcesses(): Promise<Set<number>> {
   const found = new Set<number>();
   for (const name of await listQuietly('/proc')) {
@@ -31,7 +34,7 @@ export async function usersOfProcesses(): Promise<Set<number>> {
   return found;
 }
 
-/** The inodes of the sockets that these processes hold. */
+/** Returns the inodes of the sockets that these processes hold. */
 export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   const sockets = new Set<string>();
   for (const pid of pids) {
@@ -44,7 +47,7 @@ export async function socketsOf(pids: Iterable<number>): Promise<Set<string>> {
   return sockets;
 }
 
-/** The TCP ports on which these processes listen, ascending; null without /proc. */
+/** Returns the TCP ports on which these processes listen, ascending; null without /proc. */
 export async function listeningPortsOf(pids: Iterable<number>): Promise<number[] | null> {
   const listeners = await allListeners();
   if (listeners === null) return null;
@@ -65,14 +68,14 @@ export interface Listener {
   anyIpv6: boolean;
 }
 
-/** The listening sockets that a connection to this IPv4 address and port can reach; null without /proc. */
+/** Returns the listening sockets that a connection to this IPv4 address and port can reach; null without /proc. */
 export async function listenersOf(address: string, port: number): Promise<Listener[] | null> {
   const listeners = await allListeners();
   const covering = addressesCovering(address);
   return listeners?.filter((listener) => listener.port === port && covering.has(listener.address)) ?? null;
 }
 
-/** The address itself, all addresses, and both as IPv6 sockets have them. */
+/** Returns the address itself, all addresses, and both as IPv6 sockets have them. */
 function addressesCovering(address: string): Set<string> {
   const plain = Buffer.from(address.split('.').map(Number).reverse()).toString('hex').toUpperCase();
   const any = '0'.repeat(8);
@@ -96,7 +99,7 @@ async function allListeners(): Promise<Listener[] | null> {
 
 const LISTEN = '0A';
 
-/** Null if the process has ended or may not be inspected. */
+/** Returns null if the process has ended or may not be inspected. */
 async function readQuietly(path: string, encoding: BufferEncoding = 'utf8'): Promise<string | null> {
   try {
     return await readFile(path, encoding);

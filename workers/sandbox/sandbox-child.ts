@@ -15,7 +15,7 @@ const NOT_STARTED = 125;
 /** A sandbox that cannot be made quotes this many lines of its output. */
 const PROBLEM_LINES = 3;
 
-/** The exit code of a child as a shell counts it: 128 and the signal's number for one that was killed. */
+/** Returns the exit code of a child as a shell counts it: 128 and the signal's number for one that was killed. */
 function ended(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(NOT_STARTED));
@@ -137,7 +137,7 @@ export async function runChild(
   }
 }
 
-/** How a command ended that was not cut. */
+/** Returns how a command ended that was not cut. */
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
   // The exit code of a shell is the same for `exit 143` and an end by TERM. TERM is assumed.

@@ -30,7 +30,7 @@ interface Wanted {
   forced: SandboxLevel | undefined;
 }
 
-/** The level at which this platform runs containers. */
+/** Returns the level at which this platform runs containers. */
 function containerLevel(): SandboxLevel {
   return isRoot() ? 'root' : 'rootless';
 }
@@ -62,8 +62,8 @@ async function describeHost(candidate: Candidate, dataDir: string): Promise<Host
 }
 
 /**
- * The home of the platform's own user, if it exists. It holds that user's keys. Throws if it cannot be hidden because the Node.js that
- * commands need is its neighbour in it.
+ * Returns the home of the platform's own user, if it exists. It holds that user's keys. Throws if it cannot be hidden
+ * because the Node.js that commands need is its neighbour in it.
  */
 async function ownHome(): Promise<string[]> {
   const home = await realpath(homedir()).catch(() => null);
@@ -74,7 +74,7 @@ async function ownHome(): Promise<string[]> {
   return [home];
 }
 
-/** The platform's own checkout. It is hidden because a `.env` file may be in it. */
+/** Returns the platform's own checkout. It is hidden because a `.env` file may be in it. */
 async function platformFolder(): Promise<string> {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (folder !== dirname(folder)) {

@@ -20,7 +20,7 @@ export const OTHER_NAMES_PATH = '/.bin';
  * one that those users may enter.
  */
 export const MAPPED_ROOT = '/media';
-/** The folders above the platform's own programs, if they are hidden: node, node1, … */
+/** Returns the folders above the platform's own programs, if they are hidden: node, node1, … */
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
@@ -116,7 +116,7 @@ export interface HostedCommand {
   command: string;
 }
 
-/** The folders that exist and must be hidden: outermost first, none below another, never the root. */
+/** Returns the folders that exist and must be hidden: outermost first, none below another, never the root. */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));
   const wanted = [...new Set([...candidates, ...own])].filter((path) => path !== '/');
@@ -124,7 +124,7 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/** The folders above the platform's own that a container does not show and that have to be mounted. */
+/** Returns the folders above the platform's own that a container does not show and that have to be mounted. */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -146,9 +146,9 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 }
 
 /**
- * The limits of each process. Without control groups the kernel limits memory per process, and counts processes per user: in a user
- * namespace since Linux 5.14 (`of: 'container'`), for a service, which may have several replicas and a build at once, or for all that the
- * platform's own user runs.
+ * Returns the limits of each process. Without control groups the kernel limits memory per process, and counts processes
+ * per user: in a user namespace since Linux 5.14 (`of: 'container'`), for a service, which may have several replicas
+ * and a build at once, or for all that the platform's own user runs.
  */
 export function resourceLimits(
   { limits }: Pick<Plan, 'limits'>,
@@ -185,7 +185,7 @@ export function assertVariable(name: string, value: string): void {
   if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
 }
 
-/** True if `path` is `folder` or lies in it. */
+/** Returns true if `path` is `folder` or lies in it. */
 export function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || (!way.startsWith('..') && !isAbsolute(way));

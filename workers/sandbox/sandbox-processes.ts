@@ -10,7 +10,10 @@ const STEP_MS = 20;
 /** A process that survives KILL this long, in milliseconds, hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** True for a text that can name a sandbox. Folders and control groups have this name: it leads to no other place. */
+/**
+ * Returns true for a text that can name a sandbox. Folders and control groups have this name: it leads to no other
+ * place.
+ */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
@@ -28,7 +31,7 @@ export class SandboxProcesses {
     this.#cgroups = cgroups;
   }
 
-  /** The mark of every process of a sandbox. */
+  /** Returns the mark of every process of a sandbox. */
   markOf(id: string): string {
     return `${this.#token}:${id}`;
   }
@@ -38,9 +41,9 @@ export class SandboxProcesses {
   }
 
   /**
-   * The processes of a sandbox. The command and its descendants cannot leave their control group. Only the platform's own
-   * helpers around them are not in it; `byMark` finds those too, by a look at every process of the host. Without control
-   * groups that is the only way.
+   * Returns the processes of a sandbox. The command and its descendants cannot leave their control group. Only the
+   * platform's own helpers around them are not in it; `byMark` finds those too, by a look at every process of the host.
+   * Without control groups that is the only way.
    */
   async of(id: string, byMark = true): Promise<number[]> {
     const wanted = this.markOf(id);
@@ -56,7 +59,10 @@ export class SandboxProcesses {
     return [...members];
   }
 
-  /** How many marked processes each sandbox has, by its id. A command can give its processes any mark, so others are left out. */
+  /**
+   * Returns how many marked processes each sandbox has, by its id.
+   * A command can give its processes any mark, so others are left out.
+   */
   async countMarked(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for (const marker of (await markedProcesses(this.markOf(''))).values()) {

@@ -149,7 +149,10 @@ export interface Sandbox {
   readonly network: HostNetwork | null;
   /** The networks of all commands that have one, also of those that began when NETWORK was another; null if none has. */
   readonly allNetworks: HostNetwork | null;
-  /** The path at which the command sees its folder. With mounts of its own it is the same for every build and every run. */
+  /**
+   * Returns the path at which the command sees its folder. With mounts of its own it is the same for every build and
+   * every run.
+   */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /**
    * Begins to make the folders, the control group and the network of a command that is going to run with the same ground. If that
@@ -171,7 +174,7 @@ export interface Sandbox {
   enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
   /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
-  /** True while this very process lives. */
+  /** Returns true while this very process lives. */
   isAlive(process: DetachedProcess): Promise<boolean>;
   /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
@@ -181,7 +184,7 @@ export interface Sandbox {
   limitCpu(id: string, cpu: number): Promise<void>;
   /** What the sandbox has used so far; null if it has ended, or if this host does not count that. */
   usage(id: string): Promise<ResourceUsage | null>;
-  /** The TCP ports on which processes of this sandbox listen; null if the host has no such information. */
+  /** Returns the TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**
    * Returns who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at levels at which all

@@ -26,7 +26,7 @@ interface Wanted {
   level: SandboxLevel;
 }
 
-/** The folder to which an image is copied if it cannot be mounted. */
+/** Returns the folder to which an image is copied if it cannot be mounted. */
 export function copiedImage(directory: string): string {
   return join(directory, 'files');
 }
@@ -62,7 +62,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
   return found;
 }
 
-/** The worker with whose end this sandbox ends; null for a detached command. */
+/** Returns the worker with whose end this sandbox ends; null for a detached command. */
 export async function ownerOf(scratch: string): Promise<DetachedProcess | null> {
   const text = await readFile(join(scratch, OWNER), 'utf8').catch(() => '');
   return text === '' ? null : JSON.parse(text);

@@ -77,8 +77,9 @@ interface ProfileRule extends SeccompRule {
 }
 
 /**
- * The filter of hosted commands: the distribution's profile for a process without capabilities, less what is refused here. On a
- * host without the profile everything else is allowed.
+ * Returns the filter of hosted commands: the distribution's profile for a process without capabilities, less what is
+ * refused here.
+ * On a host without the profile everything else is allowed.
  */
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
@@ -89,7 +90,7 @@ export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | nu
   return command && rootless && image && imageTools ? { command, rootless, image, imageTools } : null;
 }
 
-/** The filter for one kind of container. Null on a machine whose architecture is not listed. */
+/** Returns the filter for one kind of container. Null on a machine whose architecture is not listed. */
 export function seccompOf(
   profile: { defaultAction: string; defaultErrnoRet?: number; syscalls: ProfileRule[] } | null,
   machine: string,
@@ -151,7 +152,10 @@ function applies(
   return !excludes.arches?.includes(architecture);
 }
 
-/** The command's own user needs a user namespace. The kernel allows a container no second one (`container-config.ts`). */
+/**
+ * The command's own user needs a user namespace. The kernel allows a container no second one
+ * (`container-config.ts`).
+ */
 function oneUserNamespace(action: string, op: string): SeccompRule {
   const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
   return { names: ['unshare'], action, args: [{ index: 0, value: CLONE_NEWUSER, op }], ...refusal };

@@ -20,7 +20,7 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** True if each service has a user of its own at this level. */
+/** Returns true if each service has a user of its own at this level. */
 export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
@@ -28,17 +28,20 @@ export function hasUsers(level: SandboxLevel): boolean {
 /** How many users an image has. The end of the range is theirs: all images have the same, in user namespaces. */
 export const IMAGE_USERS = 65_536;
 
-/** The user of this host that is user 0 of every image. */
+/** Returns the user of this host that is user 0 of every image. */
 export function firstImageUser(): number {
   return firstUser + USERS - IMAGE_USERS;
 }
 
-/** The users of this platform's services and images. */
+/** Returns the users of this platform's services and images. */
 export function userRange(): UserRange {
   return { first: firstUser, last: firstUser + USERS - 1 };
 }
 
-/** The unprivileged user and group that build and run a service if the platform is root. Throws if the range is used up. */
+/**
+ * Returns the unprivileged user and group that build and run a service if the platform is root.
+ * Throws if the range is used up.
+ */
 export function uidOf(userNumber: number): number {
   if (userNumber >= USERS - IMAGE_USERS) {
     throw new Error(`Service number ${userNumber} has no user: this host's range ends at ${firstImageUser() - 1}`);
@@ -82,7 +85,10 @@ async function remember(file: string, first: number): Promise<number> {
   return Number.parseInt(await readFile(file, 'utf8'), 10);
 }
 
-/** The first user of the first range that overlaps none of the given ones. Throws if every range overlaps one. */
+/**
+ * Returns the first user of the first range that overlaps none of the given ones.
+ * Throws if every range overlaps one.
+ */
 export function freeRange(given: readonly UserRange[]): number {
   const first = FIRST_USERS.find(
     (start) => !given.some((other) => overlap(other, { first: start, last: start + USERS - 1 })),
@@ -92,13 +98,13 @@ export function freeRange(given: readonly UserRange[]): number {
   return first;
 }
 
-/** The ids of `/etc/passwd` or `/etc/group`. */
+/** Returns the ids of `/etc/passwd` or `/etc/group`. */
 function singleIds(text: string): UserRange[] {
   const ids = text.split('\n').map((line) => Number.parseInt(line.split(':')[2] ?? '', 10));
   return ids.filter((id) => Number.isSafeInteger(id)).map((id) => ({ first: id, last: id }));
 }
 
-/** The ranges of `/etc/subuid` or `/etc/subgid`: a line is `name:first:count`. */
+/** Returns the ranges of `/etc/subuid` or `/etc/subgid`: a line is `name:first:count`. */
 export function idRanges(text: string): UserRange[] {
   const ranges = text.split('\n').map((line) => line.split(':').slice(1).map(Number));
   return ranges.flatMap(([first = Number.NaN, count = Number.NaN]) =>

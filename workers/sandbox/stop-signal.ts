@@ -7,7 +7,10 @@ import { unlessAbsent } from '../../shared/core/exists.js';
 const RTMIN = 34;
 const RTMAX = 64;
 
-/** The number of the signal that an image's STOPSIGNAL names: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`. Null if there is no such signal. */
+/**
+ * Returns the number of the signal that an image's STOPSIGNAL names: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`.
+ * Null if there is no such signal.
+ */
 export function signalNumber(text: string): number | null {
   const name = text.trim().toUpperCase();
   const [, steps] = /^(?:SIG)?RTMIN(?:\+(\d{1,2}))?$/.exec(name) ?? [];
@@ -17,7 +20,7 @@ export function signalNumber(text: string): number | null {
   return signals[name.startsWith('SIG') ? name : `SIG${name}`] ?? null;
 }
 
-/** The file in which conmon notes the process of a container. */
+/** Returns the file in which conmon notes the process of a container. */
 export function pidFileOf(scratch: string): string {
   return join(scratch, 'pid');
 }
@@ -28,7 +31,7 @@ export async function noteStopSignal(scratch: string, signal: string | undefined
   if (number !== null) await writeFile(join(scratch, 'stop-signal'), String(number), { mode: 0o600 });
 }
 
-/** The process and the signal by which a container is asked to end; null if it is asked by TERM. */
+/** Returns the process and the signal by which a container is asked to end; null if it is asked by TERM. */
 export async function stopRequest(scratch: string): Promise<{ pid: number; signal: number } | null> {
   const signal = await unlessAbsent(readFile(join(scratch, 'stop-signal'), 'utf8'));
   if (signal === null) return null;

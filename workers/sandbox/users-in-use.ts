@@ -1,5 +1,5 @@
 import { exists } from '../../shared/core/exists.js';
-import { runLimited } from '../../shared/core/run-limited.js';
+import { CommandFailed, resultOf } from '../../shared/core/run-limited.js';
 import { usersOfProcesses } from './proc.js';
 import { isRoot, userRange } from './service-users.js';
 
@@ -9,7 +9,10 @@ const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
-/** The numbers of services whose users have a process or a file on this host. Throws if that cannot be found out. */
+/**
+ * Returns the numbers of services whose users have a process or a file on this host.
+ * Throws if that cannot be found out.
+ */
 export async function usersInUse(dataDir: string): Promise<number[]> {
   if (!isRoot()) return [];
   const { first, last } = userRange();
@@ -18,7 +21,13 @@ export async function usersInUse(dataDir: string): Promise<number[]> {
   // All files below a user's folder are that user's.
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
-  const { stdout } = await runLimited('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
-  const users = new Set([...(await usersOfProcesses()), ...stdout.trim().split('\n').map(Number)]);
+  const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });
+  // A folder that is removed before find opens it is an error to find, in spite of -ignore_readdir_race.
+  const errors = found.stderr
+    .split('\n')
+    .filter((line) => line !== '' && !line.endsWith(': No such file or directory'));
+  if (found.cut !== null || (found.code !== 0 && (errors.length > 0 || found.stderr === '')))
+    throw new CommandFailed('find', found);
+  const users = new Set([...(await usersOfProcesses()), ...found.stdout.trim().split('\n').map(Number)]);
   return [...users].filter((uid) => uid >= first && uid <= last).map((uid) => uid - first);
 }

@@ -76,12 +76,15 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
   return decided(isQuiet && sufficed < replicas && !justRemoved ? replicas - 1 : replicas);
 }
 
-/** The memory after a time without decisions: the quiet time begins anew, and the limits of the last minute stay. */
+/**
+ * Returns the memory after a time without decisions: the quiet time begins anew, and the limits of the last minute
+ * stay.
+ */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
-/** The wishes of the quiet time, and the last one before it, which shows that the quiet time is complete. */
+/** Returns the wishes of the quiet time, and the last one before it, which shows that the quiet time is complete. */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
   // Nothing is known about a time without samples.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
@@ -105,7 +108,7 @@ function wishOf(facts: ScalingFacts): number {
   return Math.max(byCpu, byMemory);
 }
 
-/** How many replicas bring the average usage to the target. */
+/** Returns how many replicas bring the average usage to the target. */
 function wishByUsage(values: readonly number[], replicas: number, target: number): number {
   const used = values.reduce((sum, value) => sum + value, 0);
   const missing = Math.max(0, replicas - values.length);
@@ -134,7 +137,7 @@ function averages(measured: readonly Usage[]): Usage | null {
   return { cpu: mean(({ cpu }) => cpu), memory: mean(({ memory }) => memory) };
 }
 
-/** The line in the service's log about a decision that changes something. */
+/** Returns the line in the service's log about a decision that changes something. */
 export function scalingMessage(facts: ScalingFacts, { replicas, wish, usage }: ScalingDecision, bound = ''): string {
   const { replicas: before, measured, targetCpu, targetMemory, minReplicas, maxReplicas } = facts;
   const figures =

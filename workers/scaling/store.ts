@@ -31,7 +31,7 @@ export interface ObservationSpan {
   freshSeconds: number;
 }
 
-/** The services with automatic scaling that have replicas. */
+/** Returns the services with automatic scaling that have replicas. */
 export async function observeServices(db: Db, span: ObservationSpan): Promise<ObservedService[]> {
   const rows = await rowsOf<Omit<ObservedService, 'memory'> & { memory: ScalingMemory | null }>(
     db,

@@ -111,7 +111,7 @@ export class Git {
   }
 }
 
-/** Which limit ended git or one of its helpers, for people; null if none did. */
+/** Returns which limit ended git or one of its helpers, for people; null if none did. */
 function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
@@ -133,8 +133,8 @@ function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIM
 }
 
 /**
- * The environment of a git command, made from nothing: no variable of the worker reaches git. `file:` repositories are
- * allowed only if `allowFile` says so.
+ * Returns the environment of a git command, made from nothing: no variable of the worker reaches git.
+ * `file:` repositories are allowed only if `allowFile` says so.
  */
 export function gitEnvironment(
   { network, configFile, allowFile }: GitOptions,
@@ -177,8 +177,8 @@ function recordsIn(chunk: Buffer): number {
 }
 
 /**
- * The variables of builds that git needs too: proxies in lower case, which is the spelling that git reads, and certificates
- * under git's own names.
+ * Returns the variables of builds that git needs too: proxies in lower case, which is the spelling that git reads, and
+ * certificates under git's own names.
  */
 export function gitNetwork(environment: Readonly<Record<string, string>>): Record<string, string> {
   const network: Record<string, string> = {};

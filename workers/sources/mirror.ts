@@ -65,7 +65,7 @@ export class Mirror {
     await removeTree(this.#path, { signal: this.#signal });
   }
 
-  /** The commit of a name or number in this copy; null if it has none. */
+  /** Returns the commit of a name or number in this copy; null if it has none. */
   async find(sha: string): Promise<string | null> {
     const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
     return code === 0 ? stdout.trim() : null;
@@ -81,7 +81,7 @@ export class Mirror {
     return this.#fetch(['--depth=1'], url, config, [`+refs/heads/${branch}:${nameOf(branch)}`]);
   }
 
-  /** The commit that `fetchBranch` found last. Throws `MirrorDamaged` if it is not there. */
+  /** Returns the commit that `fetchBranch` found last. Throws `MirrorDamaged` if it is not there. */
   async newest(branch: string): Promise<string> {
     const text = await readFile(join(this.#path, nameOf(branch)), 'utf8').catch(() => '');
     const sha = text.trim();
@@ -98,19 +98,22 @@ export class Mirror {
     return this.#fetch([], url, config, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
   }
 
-  /** The subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */
+  /** Returns the subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */
   async subject(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%s', '--end-of-options', sha]));
     return stdout.trim();
   }
 
-  /** The whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this copy does not have the commit. */
+  /**
+   * Returns the whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this copy does not have the
+   * commit.
+   */
   async message(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
     return stdout.slice(0, MAX_MESSAGE_LENGTH);
   }
 
-  /** The files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */
+  /** Returns the files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */
   async changedPaths(before: string, after: string): Promise<string[]> {
     const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--end-of-options', before, after];
     const { stdout } = await expectSuccess(this.#run(args));
@@ -172,7 +175,7 @@ export class Mirror {
     measured.add(sha);
   }
 
-  /** How many packs the copy has; null if it is no repository. */
+  /** Returns how many packs the copy has; null if it is no repository. */
   async #packs(): Promise<number | null> {
     try {
       await readFile(join(this.#path, 'HEAD'));
@@ -209,13 +212,16 @@ export async function prepareMirrors(mirrors: string): Promise<void> {
   await rename(own, path);
 }
 
-/** The path of a repository's copy. It is derived from the whole address, so that a copy made with one password is not used with another one. */
+/**
+ * Returns the path of a repository's copy. It is derived from the whole address, so that a copy made with one password
+ * is not used with another one.
+ */
 export async function mirrorPath(folder: string, address: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return join(folder, createHash('sha256').update(address).digest('hex'));
 }
 
-/** The name of a branch in the copy. A hash, because of two branches one may be the other's folder. */
+/** Returns the name of a branch in the copy. A hash, because of two branches one may be the other's folder. */
 function nameOf(branch: string): string {
   return `refs/ranvier/branches/${createHash('sha256').update(branch).digest('hex').slice(0, 40)}`;
 }

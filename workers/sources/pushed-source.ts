@@ -86,7 +86,7 @@ export class PushedSource implements PushedRepositorySource {
     }
   }
 
-  /** The repository itself, if it is in this host's DATA_DIR; null if another host has it. */
+  /** Returns the repository itself, if it is in this host's DATA_DIR; null if another host has it. */
   async #local(url: string, signal: AbortSignal): Promise<Mirror | null> {
     const { serviceId } = parts(url);
     const row = await findRepository(this.#options.db, serviceId);

@@ -76,7 +76,7 @@ export async function openRemote(
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
-/** A server of SSH: git gets a command that connects to the checked address with the workspace's key. */
+/** Returns a server of SSH: git gets a command that connects to the checked address with the workspace's key. */
 async function openSshRemote(
   { workspaceId, address }: { workspaceId: string; address: string },
   policy: AddressPolicy,
@@ -113,8 +113,9 @@ async function openSshRemote(
 }
 
 /**
- * The next address after a server answered `info/refs` with a redirect. User and password are kept only if the origin
- * stays the same. A redirect from https to http is refused. Throws `SourceError`.
+ * Returns the next address after a server answered `info/refs` with a redirect.
+ * User and password are kept only if the origin stays the same. A redirect from https to http is refused. Throws
+ * `SourceError`.
  */
 export function redirectedAddress(remote: Remote, location: string): string {
   const suffix = '/info/refs';

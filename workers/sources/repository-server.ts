@@ -40,8 +40,8 @@ export class RepositoryServer {
   }
 
   /**
-   * The commits of those of these references that exist, or of all branches. Throws `SourceError`, and `TooManyBranches` if all are
-   * wanted and cannot be listed.
+   * Returns the commits of those of these references that exist, or of all branches.
+   * Throws `SourceError`, and `TooManyBranches` if all are wanted and cannot be listed.
    */
   async refs(
     remote: Remote,
@@ -61,7 +61,10 @@ export class RepositoryServer {
     return { remote: found.remote, commits: new Map(commits) };
   }
 
-  /** The commit of a branch or tag, and where it was found. Throws `SourceError`, which names the branches that exist. */
+  /**
+   * Returns the commit of a branch or tag, and where it was found.
+   * Throws `SourceError`, which names the branches that exist.
+   */
   async findRef(remote: Remote, ref: string, signal: AbortSignal): Promise<FoundRef> {
     const names = [`refs/heads/${ref}`, `refs/tags/${ref}^{}`, `refs/tags/${ref}`];
     const found = await this.refs(remote, names, signal);
@@ -74,7 +77,10 @@ export class RepositoryServer {
     throw await this.#missingRef(found.remote, ref, signal);
   }
 
-  /** The branch that a clone of the repository would check out; null if the repository does not say, or has none. */
+  /**
+   * Returns the branch that a clone of the repository would check out; null if the repository does not say, or has
+   * none.
+   */
   async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
     const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
     const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
@@ -123,7 +129,10 @@ export class RepositoryServer {
     }
   }
 
-  /** The target of the server's redirect. Git reports it only in its trace, which masks secrets and is not stored. */
+  /**
+   * Returns the target of the server's redirect. Git reports it only in its trace, which masks secrets and is not
+   * stored.
+   */
   async #locationOf(remote: Remote, signal: AbortSignal): Promise<string> {
     const { stderr } = await this.#git.run({
       args: ['ls-remote', '--', remote.url],

@@ -25,8 +25,9 @@ export class TooManyBranches extends SourceError {}
  */
 export interface RepositorySource {
   /**
-   * The commit of a branch, tag or number (40 hex digits), with its message. If a repository lacks the branch that services
-   * have by default, its own default branch is taken: many repositories call it `master`.
+   * Returns the commit of a branch, tag or number (40 hex digits), with its message.
+   * If a repository lacks the branch that services have by default, its own default branch is taken: many repositories
+   * call it `master`.
    */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /**
@@ -34,13 +35,16 @@ export interface RepositorySource {
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
   /**
-   * The newest commits of those of these branches that exist, or of all branches. The repository is asked once and not copied. Throws
-   * `TooManyBranches` if all are wanted and cannot be listed.
+   * Returns the newest commits of those of these branches that exist, or of all branches.
+   * The repository is asked once and not copied. Throws `TooManyBranches` if all are wanted and cannot be listed.
    */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
-  /** The whole message of a commit, at most 64 KiB. */
+  /** Returns the whole message of a commit, at most 64 KiB. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
-  /** The files in which two commits differ; null if a commit is not there any more, or if they are more than 5000. */
+  /**
+   * Returns the files in which two commits differ; null if a commit is not there any more, or if they are more than
+   * 5000.
+   */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
   /** Removes this host's mirrors that were not used for 30 days; returns how many it removed. */
   sweep(): Promise<number>;

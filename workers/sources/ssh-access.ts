@@ -15,8 +15,9 @@ const SCAN_SECONDS = 10;
 /** Where the key and the pinned keys of servers come from. */
 export interface SshAccess {
   /**
-   * The value of `core.sshCommand` that reads a repository of a workspace. `address` is the checked address of the server. Throws
-   * `SourceError` if the server cannot be reached on its first use.
+   * Returns the value of `core.sshCommand` that reads a repository of a workspace.
+   * `address` is the checked address of the server. Throws `SourceError` if the server cannot be reached on its first
+   * use.
    */
   commandFor(workspaceId: string, remote: SshAddress, address: string): Promise<string>;
 }

@@ -48,7 +48,7 @@ export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]>
   return done;
 }
 
-/** The alerts that a workspace's costs call for at `now`, whether or not they were sent already this month. */
+/** Returns the alerts that a workspace's costs call for at `now`, whether or not they were sent already this month. */
 export function budgetAlerts(
   workspace: AlertedWorkspace,
   services: readonly PricedService[],
@@ -62,7 +62,10 @@ export function budgetAlerts(
   }));
 }
 
-/** True if the mail was sent now. The database decides whether it is due, so that two workers do not both send it. */
+/**
+ * Returns true if the mail was sent now. The database decides whether it is due, so that two workers do not both send
+ * it.
+ */
 async function sendAlert(
   { db, mailer, log }: BudgetAlertDeps,
   workspaceId: string,

@@ -49,7 +49,7 @@ function sweepOf(scope: SweepDefinition['scope']) {
   };
 }
 
-/** Every sweep of a worker. */
+/** Returns every sweep of a worker. */
 export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJobs'>): SweepDefinition[] {
   const { dispatcher, db, data, config } = deps;
   const ofPlatform = sweepOf('platform');

@@ -18,7 +18,7 @@ export interface SweepDeps {
   countRepairs: (name: string, repairs: number) => Promise<void>;
 }
 
-/** True if a worker runs a sweep of this scope. */
+/** Returns true if a worker runs a sweep of this scope. */
 function isSweepDue(scope: SweepDefinition['scope'], leading: boolean): boolean {
   return scope === 'host' || leading;
 }

@@ -101,7 +101,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   say(cli, `${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
-/** The variables of a .env text. Throws 2 with the number of a line that is wrong. */
+/** Returns the variables of a .env text. Throws 2 with the number of a line that is wrong. */
 function variablesOf(text: string): EnvEntry[] {
   const { entries, problems } = parseEnv(text);
   if (problems[0] !== undefined) throw new CliError(EXIT.usage, problems[0]);

@@ -47,7 +47,7 @@ async function filterOf(api: ApiClient, service: Service, options: LogsOptions):
   return filter;
 }
 
-/** The newest lines in ascending order, in as many requests as they take, and where to read on. */
+/** Returns the newest lines in ascending order, in as many requests as they take, and where to read on. */
 async function newest(
   api: ApiClient,
   path: string,

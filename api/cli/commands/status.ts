@@ -72,7 +72,7 @@ function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
   return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }
 
-/** The deployments that serve. Those that are not among the recent ones are read one by one. */
+/** Returns the deployments that serve. Those that are not among the recent ones are read one by one. */
 async function liveDeployments(
   api: ApiClient,
   services: readonly Service[],

@@ -71,7 +71,7 @@ function assertPushed({ name, configuration }: Service): void {
   );
 }
 
-/** The deployment that a push has queued. */
+/** Returns the deployment that a push has queued. */
 async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }: Snapshot): Promise<string> {
   const late = () =>
     new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but its deployment was not found. See rnv status`);

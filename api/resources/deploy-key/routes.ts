@@ -13,7 +13,7 @@ import { DeployKeyResponse, type DeployKeyView } from './schema.js';
 
 const ONE = '/workspaces/:workspaceId/deploy-key';
 
-/** The public half alone: nothing shows the private one. */
+/** Returns the public half alone: nothing shows the private one. */
 function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): DeployKeyView {
   return {
     publicKey: row.public_key,

@@ -63,7 +63,7 @@ export async function insertEnvironment(trx: Transaction, input: NewEnvironment)
   return row;
 }
 
-/** True if another environment of the project has the name. */
+/** Returns true if another environment of the project has the name. */
 export async function isNameTaken(db: Db, environment: EnvironmentRow, name: string): Promise<boolean> {
   const { project_id, id } = environment;
   const other = await db<EnvironmentRow>('environments').where({ project_id, name }).whereNot({ id }).first('id');

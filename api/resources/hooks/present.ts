@@ -3,7 +3,7 @@ import { hookPath } from '../../../shared/hooks/model.js';
 import type { HookView } from './schema.js';
 import type { HookRow } from './store.js';
 
-/** A hook without its secret, which is a part of the address of a deploy hook. */
+/** Returns a hook without its secret, which is a part of the address of a deploy hook. */
 export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
   return {
     id: row.id,

@@ -65,7 +65,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** The member whose keys the caller may see and revoke; null if all. */
+/** Returns the member whose keys the caller may see and revoke; null if all. */
 function ownerSeen({
   workspace,
   caller,

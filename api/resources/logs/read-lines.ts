@@ -51,7 +51,7 @@ export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promi
   return query.after === undefined ? reader.newest() : reader.later(query.after);
 }
 
-/** True if no index serves the query, so that a read may examine every line. */
+/** Returns true if no index serves the query, so that a read may examine every line. */
 export function isFiltered({
   search,
   source,
@@ -167,7 +167,7 @@ class LogReader {
     return row ?? null;
   }
 
-  /** True for lines older than the query asks for by more than the clocks and delays of workers differ. */
+  /** Returns true for lines older than the query asks for by more than the clocks and delays of workers differ. */
   #isBefore({ logged_at }: Place): boolean {
     return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
   }

@@ -75,8 +75,8 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * The branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews. A preview's
- * is the branch of its service, of which it has no lines.
+ * Returns the branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews.
+ * A preview's is the branch of its service, of which it has no lines.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -8,7 +8,7 @@ import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
 import type { ServicePresentation } from './schema.js';
 import { displayStatus, serviceStatus } from './service-status.js';
 
-/** False if hosting is disabled and the service has no release (specification, Deployments). */
+/** Returns false if hosting is disabled and the service has no release (specification, Deployments). */
 export function isHosted(
   config: Pick<Config, 'hostingEnabled'>,
   service: Pick<ServiceView, 'live_deployment_id'>,

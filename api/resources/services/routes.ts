@@ -94,7 +94,7 @@ export const serviceRoutes = [
     summary: 'Update a service',
     description:
       'Changes the fields that are given; the others stay, and nothing is deployed. kind cannot change: only its current value is accepted. If the settings of the edge or the number of replicas of a running service change, that is applied at once.',
-    errors: ['conflict', 'billing_required'],
+    errors: ['conflict', 'billing_required', 'capacity_exceeded', 'volume_single_replica'],
     body: UpdateServiceBody,
     example: { configuration: { startCommand: 'node server.js', replicas: 2 } },
     response: ServiceResponse,

@@ -23,6 +23,7 @@ import {
 } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
 import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
+import { assertFitsVolumes, concernsVolumes } from '../volumes/commands.js';
 import { assertPlacement, type Placement } from './placement.js';
 
 export interface UpdateServiceInput {
@@ -58,6 +59,7 @@ export async function updateService(
   const problems = configurationProblems(service.kind, configuration);
   if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
   await assertFitsData(trx, service, configuration);
+  if (concernsVolumes(input.configuration ?? {})) await assertFitsVolumes(trx, service, configuration);
 
   const replicas = wantedReplicas({ ...service, configuration });
   if (replicas > wantedReplicas(service) && service.live_deployment_id !== null) {
@@ -101,8 +103,8 @@ export async function updateServiceDirectly(
 ): Promise<ServiceView | undefined> {
   authorize({ protectedEnvironment: service.environment_protected });
   if (service.lifecycle_status === 'deleting' || (kind !== undefined && kind !== service.kind)) return undefined;
-  // `updateService` compares a database's change with its server, and refuses a preview's.
-  if (isDataKind(service.kind) || service.preview_of !== null) return undefined;
+  // `updateService` compares a database's change with its server, others with volumes, and refuses a preview's.
+  if (isDataKind(service.kind) || service.preview_of !== null || concernsVolumes(changes)) return undefined;
   const merged = mergeConfiguration(deps.keyring, service, changes);
   const { configuration } = merged;
   if (configurationProblems(service.kind, configuration).length > 0) return undefined;

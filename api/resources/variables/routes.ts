@@ -32,7 +32,7 @@ export const groupVariableRoutes = routesAt(
   'of an environment group',
 );
 
-/** The routes of one collection; `whose` completes their summaries. */
+/** Returns the routes of one collection; `whose` completes their summaries. */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
   // Those of a preview cannot be changed: it has the variables of its service.

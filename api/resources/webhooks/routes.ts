@@ -7,7 +7,7 @@ import { CreatedWebhookResponse, CreateWebhookBody, WebhookListResponse, type We
 
 const COLLECTION = '/workspaces/:workspaceId/webhooks';
 
-/** A webhook without its secrets. */
+/** Returns a webhook without its secrets. */
 function presentWebhook(row: WebhookRow): WebhookView {
   return {
     id: row.id,

@@ -113,7 +113,10 @@ export async function rowOfShared<Row>(
   return row ?? null;
 }
 
-/** The rows of a prepared statement on this connection. Statements may be sent before those sent earlier have their answers. */
+/**
+ * Returns the rows of a prepared statement on this connection. Statements may be sent before those sent earlier have
+ * their answers.
+ */
 async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);

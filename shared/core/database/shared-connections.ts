@@ -46,7 +46,7 @@ export class SharedConnections {
     }
   }
 
-  /** A lane without users, or a new one, or the one with the fewest users. */
+  /** Returns a lane without users, or a new one, or the one with the fewest users. */
   #lane(): Lane {
     const [first, ...others] = this.#lanes;
     if (this.#lanes.length < LANES || !first) {

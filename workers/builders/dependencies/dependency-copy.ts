@@ -10,12 +10,12 @@ import { usedMb } from '../files/folder-size.js';
 
 const CONTENT = 'content';
 const KEY = 'key';
-/** Larger dependencies are installed for each build, in MB. */
+/** Dependencies larger than this, in MB, are installed in each build and not copied. */
 const MAX_SIZE_MB = 1024;
 
 /**
- * A copy of a service's dependencies, made between its installation and its build, because the build may change them. It is the
- * platform's own: no command ever sees its folder.
+ * A copy of a service's dependencies. It is made between installation and build, because the build may change them. It
+ * belongs to the platform: no command of a tenant sees its folder.
  */
 export class DependencyCopy {
   readonly #path: string;
@@ -24,7 +24,7 @@ export class DependencyCopy {
     this.#path = path;
   }
 
-  /** The dependencies of the copy; null if there is none for this key. */
+  /** Returns the folder of the copied dependencies; null if there is no copy for this key. */
   async find(key: string): Promise<string | null> {
     const kept = await readFile(join(this.#path, KEY), 'utf8').catch(() => null);
     return kept === key ? join(this.#path, CONTENT) : null;
@@ -36,17 +36,17 @@ export class DependencyCopy {
   }
 
   /**
-   * Copies the folder of dependencies at a path below `app`, and replaces the copy that was kept. `app` is a real path. No command may run in
-   * it meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the service runs as the same user as its builds,
-   * and could otherwise put links there.
+   * Replaces the copy by the folder of dependencies at a path below `app`, which is a real path.
+   * No command may run in `app` meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the
+   * service runs as the user of its builds, and could otherwise put links there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);
     const place = dirname(source);
     await this.#removeUnfinished();
     if (isRoot()) await chown(app, 0, 0);
-    // From here on, only root can change anything below `app`. A command of the build may have put a link there earlier, so the
-    // path is checked now and not before.
+    // From here on, only root can change anything below `app`. An earlier command may have put a link there, so the
+    // path is checked now.
     if ((await realpath(place)) !== place || !(await lstat(source)).isDirectory()) return this.forget();
     if (isRoot()) await runLimited('chown', ['-hR', '--', '0:0', source], { signal });
     const size = await usedMb(source);
@@ -65,7 +65,7 @@ export class DependencyCopy {
   /** Removes the copy. It is renamed first, so that another build finds all of it or nothing. */
   async forget(): Promise<void> {
     const aside = this.#aside();
-    // Without a copy nothing is aside.
+    // If there is no copy, nothing was renamed.
     await unlessAbsent(rename(this.#path, aside));
     await removeTree(aside);
   }
@@ -74,7 +74,7 @@ export class DependencyCopy {
     return `${this.#path}-${randomUUID()}`;
   }
 
-  /** A worker that was killed may have left them. */
+  /** Removes unfinished copies that a killed worker left. */
   async #removeUnfinished(): Promise<void> {
     const parent = dirname(this.#path);
     const names = await readdir(parent).catch(() => []);

@@ -11,7 +11,7 @@ const NAME = /^(?:@[\w.-]{1,100}\/)?[\w.-]{1,100}$/;
 export interface InstalledInput {
   /** Real path of the folder with the repository's files. No command may run in it meanwhile. */
   app: string;
-  /** The project and the folder in which was installed, relative to the repository. */
+  /** The project's folder and the folder of the installation, relative to the repository. */
   folders: string[];
 }
 
@@ -21,8 +21,8 @@ export interface InstalledNode {
 }
 
 /**
- * The Node.js that the packages need which an installation has put there, and which the most demanding framework among them needs: only
- * packages of package.json itself count.
+ * Finds the Node.js version that the installed packages need, and what the most demanding framework needs.
+ * Only packages that package.json itself names are read.
  */
 export async function installedNode({ app, folders }: InstalledInput): Promise<InstalledNode> {
   const dependencies: Record<string, unknown> = {};

@@ -12,15 +12,18 @@ interface Deps extends DiscardDeps {
   images: Pick<FolderImageStore, 'pathOf'>;
 }
 
-/** For each service the record of which image has its dependencies, or a copy of them. The names begin with the service's id. */
+/**
+ * Returns the folder that records, for each service, the image with its dependencies or a copy of them.
+ * Names in it begin with the service's id.
+ */
 export function dependenciesFolder(dataDir: string): string {
   return join(dataDir, 'dependencies');
 }
 
 /**
- * The dependencies of a service's last build. Those of an application without a build step stay in its image, which no tenant can
- * change; of others a copy is kept. They are copied from there if the next build would install the same (`key`). A copy, because the
- * next image is an image of its own.
+ * The dependencies of a service's last build, from which the next build copies if it would install the same (`key`). If
+ * an application has no build step, its image serves as the source, since no tenant can change it; otherwise a copy is
+ * kept. They are copied and not linked, because the next image must be independent.
  */
 export class KeptDependencies {
   readonly #deps: Deps;
@@ -34,8 +37,9 @@ export class KeptDependencies {
   }
 
   /**
-   * Copies the dependencies into a checkout, in which no command may run meanwhile. `path` is their folder, relative to `app` and to the
-   * image. False if there are none for this key; then the checkout has none either.
+   * Copies the dependencies into a checkout, in which no command may run meanwhile.
+   * `path` is their folder, relative to `app` and to the image. Returns false if there are none for this key; then
+   * `path` is absent.
    */
   async restore(key: string, app: string, path: string, signal: AbortSignal): Promise<boolean> {
     const source = (await this.#copy.find(key)) ?? (await this.#inImage(key, path));
@@ -45,10 +49,11 @@ export class KeptDependencies {
     const before = await numberOf(source);
     if (before === null || (await realpath(place)) !== place) return false;
     try {
-      // A repository may have a folder of that name. An installation removes it too.
+      // A repository may contain a folder of this name. An installation would remove it too.
       await removeTree(target, { signal });
       await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
-      // An image, and a copy, is moved away before files of it are removed.
+      // Every removal first renames the folder of the image or copy. An unchanged inode number proves that nothing was
+      // missing.
       if ((await numberOf(source)) === before) {
         await touch(this.#file);
         await this.#copy.use();
@@ -63,8 +68,8 @@ export class KeptDependencies {
   }
 
   /**
-   * Keeps a copy of what was installed for this key. Rejects only with the signal's reason: without a copy it is installed again. `app`
-   * is the platform's own afterwards.
+   * Keeps a copy of what was installed for this key. `app` belongs to root afterwards.
+   * Rejects only with the signal's reason: without a copy, the next build installs again.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     try {
@@ -80,7 +85,10 @@ export class KeptDependencies {
     await this.#copy.forget();
   }
 
-  /** Notes that the image with this digest has the dependencies for this key. Never rejects: without the note they are installed again. */
+  /**
+   * Notes that the image with this digest has the dependencies for this key.
+   * Never rejects: without the note, the next build installs again.
+   */
   async remember(key: string, digest: string): Promise<void> {
     const fresh = `${this.#file}.${process.pid}`;
     try {
@@ -92,7 +100,7 @@ export class KeptDependencies {
     }
   }
 
-  /** True if an image has dependencies of the service, so that its next build may install nothing. */
+  /** Returns true if an image has dependencies of the service: its next build may then install nothing. */
   isNoted(): Promise<boolean> {
     return exists(this.#file);
   }
@@ -103,7 +111,7 @@ export class KeptDependencies {
   }
 
   async #digestOf(key: string): Promise<string | null> {
-    // A host that lost its power may have an empty file.
+    // After a power cut the file may be empty.
     const noted: unknown = await readFile(this.#file, 'utf8')
       .then(JSON.parse)
       .catch(() => null);
@@ -111,7 +119,7 @@ export class KeptDependencies {
   }
 }
 
-/** The number of a folder in its file system; null if there is no folder. */
+/** Returns the inode number of a folder; null if there is no folder. */
 async function numberOf(path: string): Promise<number | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true ? found.ino : null;

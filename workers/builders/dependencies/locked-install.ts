@@ -5,19 +5,19 @@ import { isRecord, isText, recordIn } from '../files/json-values.js';
 import { resolveInside, wholeInside } from '../files/project-files.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 
-/** npm reads the first of these that exists. */
+/** npm uses the first of these files that exists. */
 export const LOCKS = ['npm-shrinkwrap.json', 'package-lock.json'];
 const FOLDER = 'node_modules/';
 /** What `npm ci` writes about the packages that it installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** Scripts of the project that an installation runs, except those that need the files of the whole project. */
+/** Scripts of the project that an installation runs. Scripts that need all files of the project are not listed. */
 export const SCRIPTS = ['dependencies', 'preprepare', 'postprepare'];
 
 type Packages = Readonly<Record<string, unknown>>;
 
 /**
- * A digest of the files that decide what an installation adds. Null if something else may decide it too, of npm's: a script that runs,
- * or a package without a checksum.
+ * Returns a digest of the files that decide what an installation by npm adds.
+ * Returns null if something else may decide too: a script that runs, or a package without a checksum.
  */
 export async function lockedInstall(
   app: string,
@@ -44,13 +44,13 @@ export async function lockedInstall(
 export interface InstallationInput {
   /** Real path of the folder with the repository's files. */
   app: string;
-  /** Where was installed, relative to it. */
+  /** The folder of the installation, relative to `app`. */
   folder: string;
-  /** The folder below with what was installed. */
+  /** The folder with the installed packages, relative to `app`. */
   dependencies: string;
 }
 
-/** True if an installation has put every package there that this host can use. `npm ci` goes on without optional ones. */
+/** Returns true if every package that this host can use was installed. `npm ci` ignores failures of optional ones. */
 export async function isInstalled({ app, folder, dependencies }: InstallationInput): Promise<boolean> {
   if (dependencies !== 'node_modules') return isFolder(app, posix.join(folder, dependencies));
   const read = (name: string) => wholeInside(app, posix.join(folder, name));
@@ -73,32 +73,32 @@ async function isFolder(app: string, path: string): Promise<boolean> {
 /** Fields of package.json, and of a package in a lock file, that name packages. */
 export const DEPENDENCY_FIELDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'];
 
-/** The names of the packages that the project and its installed packages ask for. */
+/** Returns the names of the packages that the project and its installed packages require. */
 function neededBy(entries: readonly unknown[]): ReadonlySet<string> {
   const groups = entries.filter(isRecord).flatMap((entry) => DEPENDENCY_FIELDS.map((kind) => entry[kind]));
   return new Set(groups.filter(isRecord).flatMap(Object.keys));
 }
 
-/** True for a package that only packages for other platforms ask for. */
+/** Returns true for a package that only packages for other platforms require. */
 function isUnneeded(path: string, entry: unknown, needed: ReadonlySet<string>): boolean {
   const name = path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
   return isRecord(entry) && entry.optional === true && !needed.has(name);
 }
 
-/** True if each package that this host installs has a checksum and runs no script. */
+/** Returns true if each package that this host installs has a checksum and runs no script. */
 export function isExact(packages: Packages | null): boolean {
   if (packages === null) return false;
   return Object.entries(packages).every(([path, entry]) => {
     if (path === '') return true;
     if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
-    // npm leaves it out. Many build tools name one such package with a script.
+    // npm skips such a package. Many build tools list one that has a script.
     if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
     if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
     return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));
   });
 }
 
-/** True for a package that says that it is not for this platform. */
+/** Returns true for a package that declares that it is not for this platform. */
 export function isForOthers(
   entry: unknown,
   { os, cpu }: { os: string; cpu: string } = { os: process.platform, cpu: process.arch },
@@ -113,7 +113,7 @@ function excludes(list: unknown, name: string): boolean {
   return names.includes(`!${name}`) || (allowed.length > 0 && !allowed.includes(name) && !allowed.includes('any'));
 }
 
-/** The packages of a lock file of npm; null if it has none, as those of npm 6. */
+/** Returns the packages of npm's lock file; null if it lists none, as a lock file of npm 6. */
 function packagesOf(text: string | undefined): Packages | null {
   const packages = recordIn(text)?.packages;
   return isRecord(packages) ? packages : null;

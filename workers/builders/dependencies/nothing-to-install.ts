@@ -8,14 +8,14 @@ import { DEPENDENCY_FIELDS, LOCKS, SCRIPTS } from './locked-install.js';
 const SOURCES = [...DEPENDENCY_FIELDS, 'workspaces'];
 
 /**
- * True if npm has nothing to install: neither package.json nor a lock file names a package, and no script runs. npm itself needs half a
- * second to find that out.
+ * Returns true if neither package.json nor a lock file names a package, and no script runs.
+ * npm itself needs half a second to find that out.
  */
 export async function hasNothingToInstall(
   app: string,
   { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
 ): Promise<boolean> {
-  // Without `manifests`, an installation reads other files of the project too, or runs its scripts.
+  // If `manifests` is null, the installation also reads other files of the project, or runs its scripts.
   if (!/^npm (ci|install)$/.test(install.join()) || manifests === null) return false;
   const read = (name: string) => wholeInside(app, posix.join(folders.install, name));
   const project = recordIn(await read('package.json'));
@@ -29,7 +29,7 @@ export async function hasNothingToInstall(
   return true;
 }
 
-/** The lock file's packages by their paths. The project itself has the path ''. */
+/** Returns true if a lock file lists only the project itself, whose path in it is ''. */
 function namesOnlyItself(packages: unknown): boolean {
   return packages === undefined || (isRecord(packages) && Object.keys(packages).every((path) => path === ''));
 }

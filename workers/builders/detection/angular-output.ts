@@ -3,11 +3,14 @@ import { isRecord, recordIn } from '../files/json-values.js';
 export interface AngularOutput {
   /** Relative to the project: `dist/shop`. */
   folder: string;
-  /** It renders on a server. */
+  /** True if the application renders on a server. */
   isServer: boolean;
 }
 
-/** Where `ng build` writes each application, the default project first; `dist` if angular.json does not say. */
+/**
+ * Returns the folders to which `ng build` writes applications, the default project first.
+ * Returns `dist` if angular.json names no folder.
+ */
 export function angularFolders(text: string | undefined): AngularOutput[] {
   const { projects, defaultProject } = recordIn(text) ?? {};
   if (!isRecord(projects)) return [{ folder: 'dist', isServer: false }];

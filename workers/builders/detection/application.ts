@@ -1,38 +1,41 @@
 import type { PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 
-/** A framework as `@netlify/build-info` found it, or as our table did. */
+/** A framework that `@netlify/build-info` or our own table found. */
 export interface FoundFramework {
-  /** build-info's name for it, or ours. */
+  /** Its id in build-info or in our table. */
   id: string;
   name: string;
-  /** As package.json names it: `15.2.1`; null if it names none. */
+  /** The version in package.json, such as `15.2.1`; null if package.json names none. */
   version: string | null;
 }
 
-/** The facts about an application that the rows of the table read. */
+/** The facts about an application that rows of the frameworks' table use. */
 export interface Application {
   files: ProjectFiles;
   manifest: PackageManifest;
   framework: FoundFramework | null;
-  /** The project of Nx that it is; null for all others. */
+  /** The application's project of Nx; null outside of Nx. */
   nx: NxProject | null;
 }
 
 export interface NxProject {
   name: string;
-  /** What its build writes, relative to the application's folder; null if project.json does not say. */
+  /** The folder to which the build writes, relative to the application's folder; null if project.json names none. */
   output: string | null;
 }
 
 /** One way to start an application. */
 export interface Start {
   command: string;
-  /** A file below the project that must exist after the build; null if the command needs none that is known. */
+  /** A file below the project that must exist after the build; null if the command needs no known file. */
   needs: string | null;
-  /** What runs instead: the same with fewer processes, or with what it needs. Null if `command` itself runs. */
+  /**
+   * A shorter command that runs in place of `command`: it starts fewer processes, or adds what the command needs. Null
+   * if `command` itself runs.
+   */
   direct?: string | null;
-  /** It only shows what a build has written. */
+  /** True if the command only serves what a build has written. */
   isPreview?: boolean;
 }
 
@@ -40,7 +43,7 @@ export function dependsOn({ manifest }: Pick<Application, 'manifest'>, ...names:
   return names.some((name) => Object.hasOwn(manifest.dependencies, name));
 }
 
-/** The text of the first of these files that exists; ''. */
+/** Returns the text of the first of these files that exists; '' if none exists. */
 export function configText({ files }: Pick<Application, 'files'>, stem: string): string {
   for (const extension of ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts']) {
     const text = files.text(`${stem}.${extension}`);
@@ -49,7 +52,10 @@ export function configText({ files }: Pick<Application, 'files'>, stem: string):
   return '';
 }
 
-/** A commented line must not decide anything. Strings with `//` only lose their end. */
+/**
+ * Removes comments, because a commented line must not decide anything. A string with `//` loses its end, which does no
+ * harm here.
+ */
 export function withoutComments(text: string): string {
   return text
     .split('\n')
@@ -57,17 +63,17 @@ export function withoutComments(text: string): string {
     .join('\n');
 }
 
-/** The text of a property such as `outDir: 'build'`; null if it has no such plain value. */
+/** Returns the text of a property such as `outDir: 'build'`; null if its value is not a plain string. */
 export function property(text: string, name: string): string | null {
   return new RegExp(`\\b${name}['"]?[ \\t]*:[ \\t]*['"\`]([^'"\`\\n]{1,200})['"\`]`).exec(text)?.[1] ?? null;
 }
 
-/** True if a property has this literal value: `ssr: false`, `output: 'export'`. */
+/** Returns true if a property has this literal value: `ssr: false`, `output: 'export'`. */
 export function says(text: string, name: string, value: string): boolean {
   return new RegExp(`\\b${name}['"]?[ \\t]*:[ \\t]*['"\`]?${value}\\b`).test(text);
 }
 
-/** The major version that a range begins with: `^15.1.0` → 15; null if it names none. */
+/** Returns the first major version of a range: `^15.1.0` → 15; null if the range names none. */
 export function majorOf(range: string | undefined | null): number | null {
   const digits = /\d{1,6}/.exec((range ?? '').slice(0, 100))?.[0];
   return digits === undefined ? null : Number(digits);

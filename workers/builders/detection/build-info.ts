@@ -3,10 +3,13 @@ import { FileSystem, Project } from '@netlify/build-info';
 import type { FoundFramework } from './application.js';
 import { normal, type RepositoryTree } from './repository-tree.js';
 
-/** build-info's grade for a package that the folder's own package.json names. Lower grades match a file's name only. */
+/**
+ * build-info's grade for a framework whose package stands in the folder's own package.json. Lower grades rest on a
+ * file's name.
+ */
 const NAMED_BY_PACKAGE = 4;
 
-/** The repository as `/`, read through the bounded tree: build-info never touches the disk by itself. */
+/** Gives build-info the repository as `/`. It reads through the bounded tree and never from the disk. */
 class TreeFileSystem extends FileSystem {
   readonly #tree: RepositoryTree;
   readonly #text: (path: string) => Promise<string | undefined>;
@@ -20,7 +23,7 @@ class TreeFileSystem extends FileSystem {
     this.logger = { debug: silent, log: silent, error: silent, info: silent, warn: silent };
   }
 
-  // In a browser it does not look into node_modules, which a checkout has not.
+  // For a browser, build-info does not look into node_modules, which a checkout does not have.
   override getEnvironment(): ReturnType<FileSystem['getEnvironment']> {
     return 'browser' as ReturnType<FileSystem['getEnvironment']>;
   }
@@ -55,8 +58,8 @@ class TreeFileSystem extends FileSystem {
 }
 
 /**
- * The frameworks that `@netlify/build-info` finds in a folder, the most telling first. Only those count that the folder's
- * own package.json names: by the names of files alone it takes any config.json for Hugo.
+ * Returns the frameworks that `@netlify/build-info` finds in a folder, the most significant first.
+ * Only those whose package stands in the folder's own package.json count: build-info takes any config.json for Hugo.
  */
 export async function findFrameworks(
   tree: RepositoryTree,

@@ -3,7 +3,7 @@ import { recordIn } from '../files/json-values.js';
 import type { DetectedProject } from './detected-project.js';
 import type { FoundApplication } from './find-applications.js';
 
-/** An application of a repository with several, and why it is the one that is deployed. */
+/** The chosen application of a repository with several, and the reason for the choice. */
 export interface Choice {
   application: FoundApplication;
   /** Completes "Builds apps/web, …". */
@@ -18,20 +18,21 @@ export interface ChoiceInput {
   root: Pick<DetectedProject, 'app' | 'files' | 'workspace'>;
 }
 
-/** Names of the application that the visitors of a product mean, the likeliest first. */
+/** Names that usually mean the application for a product's visitors, the likeliest first. */
 const MAIN_NAMES = ['web', 'www', 'app', 'webapp', 'site', 'website', 'frontend', 'client', 'ui', 'main', 'default'];
 const SERVER_NAMES = ['server', 'api', 'backend'];
 const WORKER_NAMES = ['worker', 'workers', 'jobs', 'queue', 'cron', 'scheduler'];
 /**
- * Words in the name of an application that is beside the main one: for its owners, its developers, another device or
- * another platform. */
+ * Words in names of secondary applications: those for administrators, developers, another device or another platform.
+ */
 const BESIDE =
   /^(admin|backoffice|dashboard|studio|cms|docs?|documentation|storybook|design|blog|mobile|native|expo|ios|android|desktop|electron|extension|email|emails|mocks?|e2e|tests?|fixtures?|bench|benchmarks?|examples?|samples?|demos?|templates?|playground|sandbox|starters?|scripts|tools|cloudflare|vercel|netlify|deno)$/;
 
 /**
- * The application that a service without `rootDirectory` deploys. The first rule that leaves one decides: what the
- * scripts of the root name, the name of the folder, what the kind of the service needs, and the order of a workspace.
- * Null if the repository is no workspace and several applications are left: it is a collection, and none is the main one.
+ * Chooses the application that a service without `rootDirectory` deploys.
+ * The first rule that leaves one application decides: the scripts of the root, the name of the folder, the kind of the
+ * service, then the order of a workspace. Returns null if several are left and the repository is no workspace: it is
+ * then a collection without a main application.
  */
 export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choice | null {
   const [only, ...others] = all;
@@ -66,7 +67,7 @@ export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choi
     : { application: likeliest, why: `the first of ${all.length} applications of the workspace` };
 }
 
-/** Those for which the test is true, or all if there are none. */
+/** Returns the applications for which the test is true, or all of them if there are none. */
 function preferred(
   applications: readonly FoundApplication[],
   test: (application: FoundApplication) => boolean,
@@ -81,7 +82,9 @@ function namesFor(kind: ServiceKind): readonly string[] {
   return MAIN_NAMES;
 }
 
-/** The application whose folder has the likeliest of these names; null if none has one, or if several have the same. */
+/**
+ * Returns the application whose folder has the likeliest of these names; null if none has one, or if several share it.
+ */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {
     const named = applications.filter(({ rootDirectory }) => rootDirectory.split('/').at(-1) === name);
@@ -94,10 +97,13 @@ function wordsOf({ rootDirectory }: FoundApplication): string[] {
   return rootDirectory.toLowerCase().split(/[/._-]/);
 }
 
-/** Scripts of the root that hand over to an application, the most telling first. */
+/** Scripts of the root that may start an application's script; the most significant first. */
 const SCRIPTS = ['start', 'start:prod', 'build', 'deploy', 'preview', 'dev', 'serve'];
 
-/** The application that a script of the root hands over to, for example `yarn workspace web start`; null if none does. */
+/**
+ * Returns the application whose script a script of the root runs, for example by `yarn workspace web start`; null if
+ * there is none.
+ */
 function namedByRoot({ app, files }: ChoiceInput['root'], applications: readonly FoundApplication[]): Choice | null {
   for (const script of SCRIPTS) {
     const text = (app?.manifest.scripts[script] ?? '').slice(0, 4096);

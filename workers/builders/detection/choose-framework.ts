@@ -3,7 +3,10 @@ import type { FrameworkRow } from './framework-row.js';
 import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './script-words.js';
 
-/** The framework of an application: what build-info found, unless our table knows something that contains it. */
+/**
+ * Returns the framework of an application: a row of our table if it contains the framework that build-info found,
+ * otherwise that framework.
+ */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);
   const isOne = ({ applies, packages }: FrameworkRow) => dependsOn(app, ...packages) && applies?.(app) !== false;
@@ -17,7 +20,7 @@ export function chooseFramework(app: Application): FoundFramework | null {
   return { id: own, name: row?.name ?? own, version: /\d+(\.\d+){0,2}/.exec((range ?? '').slice(0, 100))?.[0] ?? null };
 }
 
-/** The framework whose program a script calls: a package of a workspace may leave it to the root to install it. */
+/** Returns the framework whose program a script calls. Packages of a workspace may let the root install it. */
 function calledFramework({ framework, manifest }: Application): string | undefined {
   if (framework !== null) return undefined;
   const programs = new Set(Object.values(manifest.scripts).flatMap(programsOf));
@@ -26,12 +29,12 @@ function calledFramework({ framework, manifest }: Application): string | undefin
   return Object.entries(FRAMEWORKS).find(([, row]) => called(row))?.[0];
 }
 
-/** True if the framework makes pages and brings no server. */
+/** Returns true if the framework makes pages and has no server. */
 export function onlyPages(app: Application, row: FrameworkRow | undefined): boolean {
   return row?.publish !== undefined && (row.starts?.(app).length ?? 0) === 0;
 }
 
-/** True if the project depends on a library that servers are built with. */
+/** Returns true if the project depends on a library for servers. */
 export function hasServer(app: Application): boolean {
   return Object.values(FRAMEWORKS).some(({ isLibrary, packages }) => isLibrary === true && dependsOn(app, ...packages));
 }

@@ -3,7 +3,7 @@ import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js
 import type { BuildPlan } from '../plan/plan-model.js';
 import { detectAndPlan, SeveralApplicationsError } from './detect-project.js';
 
-/** Describes what a deployment would do that has only this address and folder. Throws `BuildError`. */
+/** Describes what a service with only this address and folder would deploy. Throws `BuildError`. */
 export async function describeDetection(input: {
   app: string;
   rootDirectory: string;
@@ -20,7 +20,7 @@ export async function describeDetection(input: {
   }
 }
 
-/** A repository with several applications: which one is meant is not known. */
+/** The answer for a repository with several applications of which none is clearly the main one. */
 const NOTHING: Omit<Detection, 'branch' | 'commitSha' | 'applications'> = {
   framework: null,
   runtime: 'auto',

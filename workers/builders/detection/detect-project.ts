@@ -30,13 +30,14 @@ export interface DetectInput {
 
 export interface Detected {
   project: DetectedProject;
-  /** The applications of the repository, if there is more than one folder to choose from. */
+  /** The applications of the repository, if it has more than one. */
   applications: FoundApplication[];
 }
 
 /**
- * Finds the project that a service means and plans its build. If `rootDirectory` is empty and the repository's own
- * folder is no application, the only application below it is used. Throws `BuildError`, also if there are several.
+ * Finds the project that a service deploys, and plans its build.
+ * If `rootDirectory` is empty and the repository's own folder is no application, uses the only application below it.
+ * Throws `BuildError`, also if there are several.
  */
 export async function detectAndPlan(
   input: DetectInput,
@@ -55,7 +56,10 @@ export async function detectAndPlan(
   }
 }
 
-/** Reads the project in `rootDirectory`, or the one that this folder stands for, if it is the root of a workspace. */
+/**
+ * Reads the project in `rootDirectory`. If that folder is the root of a workspace, reads the application that it stands
+ * for.
+ */
 export async function detectProject(
   { app, rootDirectory, kind, settings }: DetectInput,
   { containers }: BuildCapabilities,
@@ -64,7 +68,7 @@ export async function detectProject(
   const reader = await readerOf(app);
   const folder = normal(rootDirectory);
   const project = await readFolder(reader, folder, kind, []);
-  // rootDirectory may lead to a workspace, whose application is in a folder below it.
+  // `rootDirectory` may itself be a workspace, whose application is in a folder below.
   if (folder !== '' && project.workspace?.folder !== folder) return { project, applications: [] };
   const named = project.platforms.find((platform) => platform.rootDirectory !== null);
   if (folder === '' && named?.rootDirectory != null && reader.tree.kind(named.rootDirectory) === 'directory') {
@@ -77,16 +81,16 @@ export async function detectProject(
   return { project: await chooseApplication(reader, applications, kind, project), applications };
 }
 
-/** Files by which a folder without a workspace is a project, whatever is below it. */
+/** A folder with one of these files is a project, whatever is below it, unless it belongs to a workspace. */
 const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
-  // Repositories of examples have a package.json for their tools alone.
+  // Repositories of examples have a package.json only for their tools.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;
-  // A program below belongs to the package whose folder it is in.
+  // A program below belongs to the package in whose folder it is.
   const isOwn = (file: string) => parentOf(file) === '' || !files.has(inFolder(parentOf(file), 'package.json'));
   const own = [...OWN_FILES, ...ENTRY_FILES.filter(isOwn), ...(containers ? ['Dockerfile'] : [])];
   return (
@@ -148,7 +152,7 @@ async function readFolder(
 ): Promise<DetectedProject> {
   const files = await reader.files(folder);
   const own = platformSettings(files, kind, '');
-  // What the repository's root says about this folder.
+  // Settings for other platforms that the repository's root gives for this folder.
   const above = root === undefined ? [] : platformSettings(root.files, kind, folder);
   const workspace = await reader.workspaceOf(folder);
   return {

@@ -10,7 +10,7 @@ import { PLATFORM_FILES, type PlatformSettings } from './platform-files.js';
 import { inFolder, type RepositoryTree } from './repository-tree.js';
 import { ancestors, packageFolders, relativeTo, toolOf, type Workspace, workspacePatterns } from './workspace.js';
 
-/** A folder of a repository with everything that decides how it is built. */
+/** A folder of a repository, with everything that decides how it is built. */
 export interface DetectedProject {
   /** Relative to the repository; '' is the repository itself. */
   folder: string;
@@ -22,11 +22,11 @@ export interface DetectedProject {
   platforms: PlatformSettings[];
   /** Folders with an index.html, relative to the project; '.' is the project itself. */
   pages: string[];
-  /** What was chosen on the way, for the log. */
+  /** Choices that were made during detection, for the log. */
   notes: string[];
 }
 
-/** A project of files alone, without workspace, platforms and pages below it. */
+/** Returns a project that has only files: no workspace, no settings for other platforms, no pages below. */
 export function plainProject(files: ProjectFiles): DetectedProject {
   const text = files.text('package.json');
   const app = text === undefined ? null : { files, manifest: readManifest(text), framework: null, nx: null };
@@ -35,7 +35,10 @@ export function plainProject(files: ProjectFiles): DetectedProject {
 }
 
 const SCRIPTS = ['ts', 'js', 'mjs', 'cjs', 'mts'];
-/** Files whose text decides something. Those with several endings are configurations in JavaScript or TypeScript. */
+/**
+ * Files whose content affects detection. Those listed with several endings are configurations in JavaScript or
+ * TypeScript.
+ */
 const CONFIGURATIONS = [
   ...['next', 'nuxt', 'astro', 'svelte', 'vite', 'react-router', 'eleventy'].flatMap((name) =>
     SCRIPTS.map((extension) => `${name}.config.${extension}`),
@@ -55,14 +58,17 @@ const CONFIGURATIONS = [
   ...PLATFORM_FILES,
 ];
 
-/** All packages of a workspace are read for the order in which they are built. */
+/** Bounds the packages that are read of a workspace. All are read, to know in which order they are built. */
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
 /** How many files are read for a pattern of a language. */
 const MAX_BY_PATTERN = 20;
 
-/** The files that languages read: names, and patterns such as `*.csproj` for those of the folder itself. */
+/**
+ * Returns the files that detection of languages reads: names, and patterns such as `*.csproj`, which match in the
+ * folder itself.
+ */
 function readFiles(names: Iterable<string>): string[] {
   const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
   const found = [...names].filter((name) => ends.some((end) => name.endsWith(end)));
@@ -79,7 +85,7 @@ const CONFIGURED: Readonly<Record<string, string>> = {
   'vite.config': 'vite',
 };
 
-/** The root of Nx installs the frameworks of all applications. A configuration tells which one is this application's. */
+/** Keeps the frameworks that the application configures, because an Nx root installs those of all applications. */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
   const own = stems.map((stem) => CONFIGURED[stem]);
@@ -88,7 +94,7 @@ function configuredOnly(dependencies: PackageManifest['dependencies'], files: Pr
   return Object.fromEntries(Object.entries(dependencies).filter(([name]) => !others.has(name)));
 }
 
-/** A package of a workspace may leave it to the root to install its framework; its configuration tells which one. */
+/** Adds frameworks that the package configures and lets the workspace's root install. */
 function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspace: Workspace | null): PackageManifest {
   const above = workspace?.manifest.dependencies ?? {};
   const configured = Object.entries(CONFIGURED).flatMap(([stem, name]) => {
@@ -98,7 +104,10 @@ function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspac
   return { ...manifest, dependencies: { ...Object.fromEntries(configured), ...manifest.dependencies } };
 }
 
-/** Reads what detection needs, as far as the tree knows the files. Throws `BuildError` if a file is too large or invalid. */
+/**
+ * Reads what detection needs, as far as the tree knows the files. Throws `BuildError` if a file is too large or
+ * invalid.
+ */
 export class ProjectReader {
   readonly #app: string;
   readonly #tree: RepositoryTree;
@@ -131,8 +140,8 @@ export class ProjectReader {
   }
 
   /**
-   * The folder's application; null without a package.json. A project of Nx may have none: it uses what the root of its
-   * workspace installs.
+   * Returns the folder's application; null without a package.json. Projects of Nx need none: they use what the
+   * workspace's root installs.
    */
   async application(
     folder: string,
@@ -154,7 +163,10 @@ export class ProjectReader {
     return { files, manifest, framework, nx };
   }
 
-  /** The workspace whose root is the folder or one above it that names the folder; null if there is none. */
+  /**
+   * Returns the workspace that contains the folder: its root is the folder, or a folder above that lists it. Null if
+   * there is none.
+   */
   async workspaceOf(folder: string): Promise<Workspace | null> {
     for (const root of [folder, ...ancestors(folder)]) {
       if (!['package.json', 'pnpm-workspace.yaml'].some((name) => this.#tree.kind(inFolder(root, name)) === 'file')) {
@@ -171,7 +183,7 @@ export class ProjectReader {
     return null;
   }
 
-  /** Applications of Nx without a package.json of their own are installed at the root. */
+  /** Lists applications of Nx without their own package.json. The root installs their packages. */
   async #nxFolders(root: string, files: ProjectFiles): Promise<string[]> {
     if (!files.has('nx.json')) return [];
     return this.#tree.foldersWith('project.json', root).filter((folder) => folder !== root);
@@ -188,12 +200,12 @@ export class ProjectReader {
     return { folder, files, manifest, packages, tool: toolOf(files, manifest) };
   }
 
-  /** Folders with a page, relative to the project, the shallow ones first. */
+  /** Returns folders with a page, relative to the project, the shallowest first. */
   pages(folder: string): string[] {
     const prefix = folder === '' ? 0 : folder.length + 1;
     const found = this.#tree.foldersWith('index.html', folder).slice(0, MAX_PAGES);
     if (found.length > 0) return found.map((path) => path.slice(prefix) || '.');
-    // Pages of other names are a site too.
+    // A folder with pages of other names is a site too.
     return [...this.#tree.entries(folder).keys()].some((name) => name.endsWith('.html')) ? ['.'] : [];
   }
 
@@ -203,7 +215,7 @@ export class ProjectReader {
       if (real === OUTSIDE || real === MISSING) return undefined;
       return textInside(this.#app, path);
     };
-    // Projects that name no package of a framework need not wait until it is loaded.
+    // Loading this takes time, so projects without a framework's package skip it.
     const { findFrameworks } = await import('./build-info.js');
     return findFrameworks(this.#tree, text, folder);
   }

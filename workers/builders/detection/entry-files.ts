@@ -5,12 +5,13 @@ import { exists } from './node-build.js';
 import { commandUse, fileOf } from './start-scripts.js';
 
 /**
- * Files that `main` may name although they are no programs: styles, pages, sources in TypeScript, and the configuration of a tool.
+ * Files that `main` may name although they are not programs: styles, pages, sources in TypeScript, configurations of
+ * tools.
  */
 const NO_ENTRY =
   /\.(css|s[ac]ss|less|html?|json|md|vue|svelte|[cm]?tsx?)$|(^|\/)(gulpfile|gruntfile|[\w.-]{1,60}\.conf(ig)?)(\.[cm]?js)?$/i;
 
-/** Files that are started if nothing names another one. */
+/** Files that can be the entry if nothing names one. */
 export const ENTRY_FILES = [
   ...['server.js', 'index.js', 'app.js', 'main.js', 'server.mjs', 'index.mjs', 'app.mjs', 'server.cjs', 'index.cjs'],
   ...['src/server.js', 'src/index.js', 'src/app.js', 'src/main.js', 'bin/www', 'server/index.js', 'server/server.js'],
@@ -22,23 +23,23 @@ const SOURCE_ENTRIES = ['server', 'index', 'app', 'main'].flatMap((name) => [`sr
 interface EntryInput {
   /** True if the project has a build. */
   builds: boolean;
-  /** True if TypeScript alone decides what the build writes. */
+  /** True if the build does nothing but compile TypeScript. */
   compiles: boolean;
-  /** True if its framework makes pages and brings no server. */
+  /** True if the project's framework makes pages and has no server. */
   buildsPages: boolean;
   /** How the package manager runs a script: `npm run`. */
   run: string;
 }
 
 /**
- * `main`, or a file whose name says that it is the entry, or what the build makes of such a file. If the sources are of pages,
- * they are no server's.
+ * Returns `main`, a file with the usual name of an entry, or what the build makes of such a file.
+ * If the sources are pages, they start no server.
  */
 export function entriesOf(app: Application, { builds, compiles, buildsPages, run }: EntryInput): Start[] {
   const { files, manifest } = app;
   const { main } = manifest;
   const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
-  // The scripts of a page have the same names as those of servers.
+  // Scripts of a page can have the names of a server's entry.
   const isPage = files.has('index.html') && !hasServer(app);
   const maybe = (file: string) => {
     if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
@@ -52,7 +53,7 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
 }
 
-/** bun runs TypeScript as it is. */
+/** bun runs TypeScript without compiling it. */
 function sourceEntry(app: Application, run: string): Start[] {
   if (!run.startsWith('bun')) return [];
   const { main, module } = app.manifest;
@@ -61,7 +62,9 @@ function sourceEntry(app: Application, run: string): Start[] {
   return file == null ? [] : [{ command: `bun ${file}`, needs: file }];
 }
 
-/** How an entry in TypeScript is started that nothing builds: by what runs it as it is, or compiled. */
+/**
+ * Returns how to start an entry in TypeScript that no build compiles: with a program that runs TypeScript, or compiled.
+ */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
   const source = sourceOf(app);
@@ -70,14 +73,14 @@ export function unbuiltEntries(app: Application): Start[] {
     : [{ command: `${runner} ${source}`, needs: source }];
 }
 
-/** The file in TypeScript that a script runs, or whose name says that it is the entry; null if there is none. */
+/** Returns the file in TypeScript that a script runs, or that has the usual name of an entry; null if there is none. */
 function sourceOf({ files, manifest: { scripts, main } }: Application): string | null {
   const texts = ['dev', 'start:dev', 'watch', 'start'].map((name) => scripts[name]?.slice(0, 4096));
   const named = [...texts, main].flatMap((text) => TYPESCRIPT.exec(text ?? '')?.[0] ?? []);
   return [...named.map(normal), ...SOURCE_ENTRIES].find((file) => plain(file) && files.has(file)) ?? null;
 }
 
-/** The files that TypeScript writes for the entry in the sources, in the folders of tsconfig.json. */
+/** Returns the files that TypeScript writes for the entry, in the folders that tsconfig.json names. */
 function compiledEntries(app: Application): Start[] {
   const { files } = app;
   const source = sourceOf(app);
@@ -102,7 +105,9 @@ function normal(path: string): string {
     .replace(/^\.$/, '');
 }
 
-/** The `dev` script without its watcher, if that leaves a plain command: many small servers have nothing else. */
+/**
+ * Returns the `dev` script without its watcher, if a plain command is left. Many small servers have no other script.
+ */
 export function developmentEntry(app: Application, run: string, notes: string[]): Start[] {
   for (const name of ['serve', 'server', 'dev']) {
     const script = app.manifest.scripts[name];
@@ -112,7 +117,7 @@ export function developmentEntry(app: Application, run: string, notes: string[])
       notes.push(`Nothing is named "start"; the script ${name} is run without its watcher (${use.tool})`);
       return [{ command: use.command, needs: null }];
     }
-    // Without a library of servers, it may as well compile a package.
+    // If the project uses no server library, its `dev` script may only compile a package.
     if (use.use === 'production' && (name !== 'dev' || hasServer(app))) {
       notes.push(`Nothing is named "start"; the script ${name} is run`);
       return [{ command: `${run} ${name}`, needs: fileOf(script, app.manifest.scripts) }];

@@ -1,8 +1,8 @@
 import type { BuildPlan } from '../plan/plan-model.js';
 
 /**
- * The lines of a build's log that say what was detected: first what will be built and started, and which settings change
- * it; then why something was passed over.
+ * Returns the lines of a build's log about detection: first what will be built and started and which settings change
+ * that, then what was passed over and why.
  */
 export function explain(plan: BuildPlan): string[] {
   const { type, runtime, startCommand, framework, build, publish, folders, explanation } = plan;

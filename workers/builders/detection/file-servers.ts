@@ -20,8 +20,10 @@ export interface ServedFolder {
 }
 
 /**
- * The folder whose files a command only shows with a program that the project does not install, such as `npx serve dist`; null
- * for all other commands. Its files are published: a start has no registry to fetch the program from.
+ * Returns the folder that a command only serves with a program that the project does not install, such as `npx serve
+ * dist`.
+ * Returns null for every other command. The platform publishes that folder: a replica has no registry from which to
+ * fetch the program.
  */
 export function servedFolder(command: string, app: Pick<Application, 'manifest'>): ServedFolder | null {
   const words = withoutPrefixes(commandsOf(command).at(-1) ?? []);

@@ -16,21 +16,21 @@ export interface FoundApplication {
   name: string | null;
   /** The framework's name; null if none is known. */
   framework: string | null;
-  /** `files`: pages that need no server. `pages`: pages of a server. Null if it is not known to make any. */
+  /** `files` if it makes pages that need no server, `pages` if a server renders its pages, null if neither is known. */
   makes: 'files' | 'pages' | null;
 }
 
-/** Folders that are looked at, and how deep they may be if no workspace names them. */
+/** At most this many folders are examined, and only to this depth unless a workspace names them. */
 const MAX_FOLDERS = 100;
 const DEEPEST = 3;
-/** Folders that show or test a project. They count only if there is nothing else. */
+/** Folders of demonstrations and tests. They count only if there is nothing else. */
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
-/** It shows the components of a package that other packages use. */
+/** Storybook shows the components of a package that other packages use. */
 const STORYBOOK = 'Storybook';
 
-/** The applications below the repository's own folder. */
+/** Finds the applications below the repository's own folder. */
 export async function findApplications(
   reader: ProjectReader,
   workspace: Workspace | null,
@@ -52,15 +52,15 @@ export async function findApplications(
 function makesOf(app: Application): FoundApplication['makes'] {
   const framework = chooseFramework(app);
   const row = framework === null ? undefined : FRAMEWORKS[framework.id];
-  // Nitro by itself is a server, whatever it writes beside.
+  // Nitro alone is a server, whatever other files it writes.
   if (row?.publish === undefined || framework?.id === 'nitro') return PAGES.some(app.files.has) ? 'pages' : null;
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 
-/** Configurations of frameworks that only applications have. Nx calls the framework without a script. */
+/** Configurations of frameworks that only applications have. Nx calls these frameworks without a script. */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
-/** True if a package is more than a library: it builds pages, or starts a server. */
+/** Returns true if a package is more than a library: it builds pages, or starts a server. */
 export function isApplication(app: Application): boolean {
   const { files, manifest } = app;
   const framework = chooseFramework(app);
@@ -68,7 +68,7 @@ export function isApplication(app: Application): boolean {
   const { start } = manifest.scripts;
   if (app.nx !== null) return true;
   if (row !== undefined && row.isLibrary !== true) {
-    // Libraries name the framework that they are for, but nothing calls it, and they have no page.
+    // A library may depend on the framework that it is for, but no script calls it, and there is no page.
     if (
       [
         'vite',
@@ -85,7 +85,7 @@ export function isApplication(app: Application): boolean {
     ) {
       return PAGES.some(files.has) || startsServer(app);
     }
-    // A tool that makes no pages and that nothing configures.
+    // The framework makes no pages, and nothing configures it.
     if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
     const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
@@ -103,7 +103,7 @@ function startsServer(app: Application): boolean {
   const { dev } = app.manifest.scripts;
   const isWatched = dev !== undefined && commandUse(dev, app.manifest.scripts, app.manifest.main).use === 'watched';
   const says = start !== undefined || isWatched || app.manifest.main !== null || app.files.has('Procfile');
-  // Libraries have an index.js too.
+  // Libraries have an index.js too, so that name alone proves nothing.
   return says || ENTRY_FILES.some((file) => /server|app|www/.test(file) && app.files.has(file));
 }
 
@@ -123,19 +123,22 @@ const PLACED = [
 ];
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
-/** False for a folder whose packages serve the folders below it: it names a framework, but has nothing to build. */
+/**
+ * Returns false for a folder that names a framework but has nothing to build: the packages in it serve the folders
+ * below.
+ */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);
-  // The root of Nx installs what its applications use.
+  // An Nx root installs the packages of all its applications.
   if (framework === null || !(PLACED.includes(framework.id) || app.files.has('nx.json'))) return true;
   return SOURCES.some(app.files.has) || app.files.names().some((name) => CONFIGURATION.test(name));
 }
 
-/** Commands that hand over to packages of a workspace. */
+/** Commands that run scripts of a workspace's packages. */
 const DELEGATES =
   /\b(turbo|lerna|nx|workspaces?|workspace|foreach|concurrently|run-p|npm-run-all)\b|\s(--filter|-F|-w|-r|--recursive|--prefix|--cwd)\b/;
 
-/** True if a workspace's root is an application itself, and not only the place of its packages. */
+/** Returns true if a workspace's root is an application itself and does not only contain packages. */
 export function isOwnApplication({ app, files, platforms }: DetectedProject, kind: ServiceKind): boolean {
   if (app === null) return false;
   if (app.nx !== null) return true;
@@ -151,7 +154,10 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
   return isApplication(app) && !hasServer(app) && hasSources(app) && !handsOver(app);
 }
 
-/** True if the root's build is that of its packages. Its own framework then serves something beside: its documentation. */
+/**
+ * Returns true if the root's build is the build of its packages. A framework of the root then serves something else,
+ * such as documentation.
+ */
 function handsOver(app: Application): boolean {
   const build = (app.manifest.scripts.build ?? '').slice(0, 4096);
   const row = FRAMEWORKS[chooseFramework(app)?.id ?? ''];

@@ -12,7 +12,10 @@ export const PACKAGES: ReadonlySet<string> = new Set(
   solid-js solid-start svelte vike vite vite-plus vitepress vuepress waku wintersmith wmr`.split(/\s+/),
 );
 
-/** False if build-info finds no framework by this package.json. It takes a fifth of a second to load. */
+/**
+ * Returns false if build-info cannot find a framework in this package.json. Loading build-info takes a fifth of a
+ * second.
+ */
 export function mayUseFramework(packageJson: string): boolean {
   const value = parsePackage(packageJson);
   const groups = [value.dependencies, value.devDependencies].filter(isRecord);

@@ -6,7 +6,7 @@ import { SITE_FRAMEWORKS } from './site-frameworks.js';
 export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   ...SERVER_FRAMEWORKS,
   ...SITE_FRAMEWORKS,
-  // Only the preview's server runs an application of this kind outside its platform.
+  // Outside of its platform, only the preview server can run such an application.
   workers: {
     name: 'Cloudflare Workers',
     packages: ['wrangler'],
@@ -36,7 +36,9 @@ export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   'socket.io': { name: 'Socket.IO', packages: ['socket.io', 'ws', 'h3', 'micro'], isLibrary: true },
 };
 
-/** The packages of frameworks and build tools. They end on versions of Node.js that other packages only warn of. */
+/**
+ * Packages of frameworks and build tools. On an unsuited version of Node.js they fail, where other packages only warn.
+ */
 export const DEMANDING_PACKAGES: ReadonlySet<string> = new Set(
   Object.values(FRAMEWORKS).flatMap(({ packages, isLibrary }) => (isLibrary === true ? [] : packages)),
 );

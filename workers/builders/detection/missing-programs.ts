@@ -1,7 +1,7 @@
 import type { PackageManifest } from '../files/package-manifest.js';
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
-/** Program → the package that has it. People install these for their whole machine, or leave them to `npx`. */
+/** Program → its package. People install these globally, or use them by `npx`. */
 const TOOLS: Readonly<Record<string, string>> = {
   tsx: 'tsx',
   'ts-node': 'ts-node',
@@ -16,8 +16,8 @@ const TOOLS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Commands that install the tools with which a start command begins, if `dependencies` name none of them: a replica has no
- * registry from which `npx` could fetch them. A tool that another package brings is left alone.
+ * Returns commands that install the tools of a start command which `dependencies` do not name.
+ * A replica has no registry from which `npx` could fetch them. A tool that another package brings is not installed.
  */
 export function missingPrograms(
   command: string,
@@ -32,14 +32,14 @@ export function missingPrograms(
     return owner !== undefined && !Object.hasOwn(dependencies, owner);
   });
   return missing.map((program) => {
-    // npm would remove what another package manager has put into node_modules.
+    // The folder is separate because npm would remove what another package manager has installed.
     const install = `npm install --no-save --prefix node_modules/.tools ${TOOLS[program]}`;
     const link = `mkdir -p node_modules/.bin && ln -s ../.tools/node_modules/.bin/${program} node_modules/.bin/${program}`;
     return `command -v ${program} >/dev/null || (${install} && ${link})`;
   });
 }
 
-/** The program of a command, and those that stand before it: `cross-env A=b tsx app.ts`. */
+/** Returns a command's program and the wrappers before it: `cross-env A=b tsx app.ts`. */
 function programs(words: readonly string[]): string[] {
   const rest = withoutPrefixes(words);
   return words.slice(0, words.length - rest.length + 1).map(nameOf);

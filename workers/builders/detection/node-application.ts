@@ -26,34 +26,37 @@ export interface NodeInput {
   kind: ServiceKind;
   settings: Pick<ServiceConfiguration, 'buildCommand'>;
   platforms: readonly PlatformSettings[];
-  /** The Procfile's command; null if it has none for this kind. */
+  /** The Procfile's command for this kind of service; null if there is none. */
   procfile: string | null;
   /** How the package manager runs a script: `npm run`. */
   run: string;
-  /** The dependencies of the workspace's root, which its packages may use; absent if there is no workspace. */
+  /** The dependencies of the workspace's root, which its packages may use; absent outside of a workspace. */
   shared?: PackageManifest['dependencies'];
   /** The range of Node.js versions that the project names; null if it names none. */
   node: string | null;
 }
 
-/** How a Node project is built, and what becomes of the result. */
+/** How a Node.js project is built, and how the result is started or published. */
 export interface NodeDecision {
   framework: FoundFramework | null;
   /** Commands that come before the build. */
   prepare: string[];
   build: string | null;
-  /** In order of preference; none if files are all there is. */
+  /** Ways to start, the best first; empty if the result is only files. */
   starts: Start[];
   /** Folders of a site below the project, in order of preference. */
   publish: string[];
   singlePage: boolean;
   environment: Record<string, string>;
   buildEnvironment: Record<string, string>;
-  /** For the build's log: what was passed over, and why. */
+  /** What was passed over and why, for the build's log. */
   notes: string[];
 }
 
-/** Decides for a project with a package.json. Settings of the service other than `buildCommand` are applied afterwards. */
+/**
+ * Decides how a project with a package.json is built. The caller applies the service's settings other than
+ * `buildCommand`.
+ */
 export function decideNode(input: NodeInput): NodeDecision {
   const { app, settings, platforms, run } = input;
   const framework = chooseFramework(app);
@@ -141,7 +144,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const own = starts.length > 0;
   if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
   const buildsPages = onlyPages(app, row);
-  // The pages are what a project without a server offers: neither an entry file nor a preview is better.
+  // Without a server, the project's result is its pages: an entry file or a preview is no better.
   const isPage = buildsPages && !hasServer(app);
   const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
   const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
@@ -150,7 +153,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
     const script = scripts[name];
-    // What only serves the built pages is no better than publishing them.
+    // A script that only serves the built pages is no better than publishing them.
     if (isPage && (script === undefined || fileOf(script, scripts) === null)) continue;
     if (starts.length === 0 && script !== undefined)
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
@@ -159,25 +162,25 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // A file that is only expected of the build may be missing after it.
+  // A file that the build is only presumed to write may be missing.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
   if (starts.length === 0 && hasServer(app)) starts.push(...unbuiltEntries(app));
   starts.push(...(row?.starts?.(app).filter(({ isPreview }) => isPreview) ?? []));
-  // A start that needs nothing is always used.
+  // Starts after one that needs no file would never be used.
   const last = starts.findIndex(({ needs }) => needs === null);
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
 
-/** Another installation at each start would need the network, and more time than a start has. */
+/** Installing again at each start would need the network, and take longer than a start may. */
 const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
 function list(found: Start | null): Start[] {
   return found === null ? [] : [found];
 }
 
-/** Scripts of ejected Create React App and of generators of pages start their servers for developers. */
+/** The start scripts of ejected Create React App and of site generators run development servers. */
 const PAGE_SERVERS = ['webpack-dev-server', 'browser-sync', 'live-server', 'react-dev-utils', 'gulp-connect'];
 const PAGE_SCRIPT = /^(\.\/)?(scripts|build|tools|tasks)\/(start|serve|server|dev)(\.[cm]?js)?$/;
 
@@ -196,7 +199,7 @@ function refusal(from: string, use: CommandUse): string {
   return `${from} runs a development server${tool}, which production does not run; set startCommand to run it all the same`;
 }
 
-/** The script that offers a preview, for projects that offer nothing else. */
+/** Returns the script that serves a preview, for a project without anything better. */
 export function previewScript({ manifest }: Application): string | null {
   return (
     ['preview', 'serve', 'start'].find((name) => {

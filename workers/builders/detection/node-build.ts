@@ -6,7 +6,7 @@ import type { FrameworkRow } from './framework-row.js';
 import { programsOf } from './script-words.js';
 import { RUNNERS } from './start-scripts.js';
 
-/** Scripts that build, in order of preference. Platforms run the ones with their names. */
+/** Names of build scripts, the best first. Some are the names that other platforms run. */
 const BUILD_SCRIPTS = [
   'build',
   'heroku-postbuild',
@@ -16,10 +16,12 @@ const BUILD_SCRIPTS = [
   'build:all',
   'generate',
 ];
-/** They build the pages of a project that has only pages, and start a server otherwise. */
+/** Scripts that build pages in a project that has only pages, and start a server in other projects. */
 export const FINAL_SCRIPTS = ['prod', 'production'];
 
-/** The command that builds a project; null if nothing does. `run` is how its package manager runs a script. */
+/**
+ * Returns the command that builds a project; null if it needs no build. `run` is how its package manager runs a script.
+ */
 export function buildOf(app: Application, row: FrameworkRow | undefined, run: string): string | null {
   if (app.nx !== null && app.manifest.scripts.build === undefined) return `nx run ${app.nx.name}:build`;
   const instead = row?.buildInstead?.(app) ?? null;
@@ -31,7 +33,7 @@ export function buildOf(app: Application, row: FrameworkRow | undefined, run: st
   return `${run} ${(own === null ? null : pagesScript(app, own, script)) ?? script}`;
 }
 
-/** Programs that make packages out of sources, and never pages. */
+/** Programs that build packages from sources, and never pages. */
 const PACKAGERS = new Set(
   `tsc tsup tsdown rollup unbuild babel microbundle bunchee lerna prettier eslint rimraf npm pnpm yarn bun`.split(
     /\s+/,
@@ -39,8 +41,8 @@ const PACKAGERS = new Set(
 );
 
 /**
- * The script that calls the framework's own build, if the script `build` only makes the package of a library whose
- * pages the framework shows; null otherwise.
+ * Returns the script that calls the framework's own build, if the script `build` only packs the library whose pages the
+ * framework shows; null otherwise.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;
@@ -76,7 +78,7 @@ export function legacyOpenssl({ manifest }: Application, node: string | null): R
   return isOld ? { NODE_OPTIONS: '--openssl-legacy-provider' } : {};
 }
 
-/** Scripts that an installation, a build or a start runs by themselves. */
+/** Scripts that an installation, a build or a start always runs. */
 const RUN_ALWAYS = [
   'preinstall',
   'install',
@@ -89,7 +91,7 @@ const RUN_ALWAYS = [
   'start',
 ];
 
-/** True if the client of Prisma has to be generated, and no script that runs by itself does that. */
+/** Returns true if Prisma's client must be generated and no script does that already. */
 export function generatesClient(app: Application): boolean {
   const hasSchema = ['prisma/schema.prisma', 'schema.prisma'].some(app.files.has);
   if (!hasSchema || !dependsOn(app, 'prisma')) return false;
@@ -99,8 +101,8 @@ export function generatesClient(app: Application): boolean {
 }
 
 /**
- * The package managers besides its own that a project calls in these commands, or in scripts that an installation, a build
- * or a start runs. npm is always there.
+ * Returns the other package managers that a project calls in these commands, or in scripts that always run.
+ * npm is always installed.
  */
 export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
   const { scripts } = app.manifest;
@@ -109,7 +111,7 @@ export function otherManagers(app: Application, commands: readonly string[], own
   return (['pnpm', 'yarn', 'bun'] as const).filter((name) => name !== own && called.has(name));
 }
 
-/** The names of these scripts that exist, and of those that they name. */
+/** Returns those of the given script names that exist, and the names of scripts that they call. */
 function reachedFrom(scripts: Readonly<Record<string, string>>, names: readonly string[]): string[] {
   const reached = new Set(names.filter((name) => scripts[name] !== undefined));
   for (const name of reached) {
@@ -121,7 +123,7 @@ function reachedFrom(scripts: Readonly<Record<string, string>>, names: readonly 
 
 const ENV_FILE = /(?:--env-file(?:=|\s+)|\benv-cmd\s+-f\s+)(?:\.\/)?(\.env[\w.-]{0,40})(?=\s|$|")/g;
 
-/** Files of variables that a script needs and that are usually not committed. */
+/** Returns the files of variables that a script needs and that are usually not committed. */
 export function missingEnvFiles({ manifest, files }: Application): string[] {
   const names = ['start', 'build', 'prebuild', 'prestart', 'start:prod'];
   const texts = names.map((name) => (manifest.scripts[name] ?? '').slice(0, 4096)).join('\n');
@@ -129,7 +131,10 @@ export function missingEnvFiles({ manifest, files }: Application): string[] {
   return [...new Set(found)].filter((file) => !files.has(file)).slice(0, 5);
 }
 
-/** TypeScript is compiled if the file to start is not in the repository and nothing else would write it. */
+/**
+ * Returns the command that compiles TypeScript, if no build writes the file to start and the repository does not have
+ * it.
+ */
 export function compilation(app: Application, starts: readonly Start[], run: string): string | null {
   const needs = starts[0]?.needs ?? null;
   if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
@@ -140,7 +145,7 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/** True if a program is in the repository. It may be named without its ending, or by its folder. */
+/** Returns true if the repository has the program, also if it is named without its ending or by its folder. */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

@@ -5,18 +5,18 @@ import { filled, isRecord } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { parseToml, parseYaml } from '../files/yaml-and-toml.js';
 
-/** What a repository says to another platform. The service's own configuration takes precedence. */
+/** Settings that a repository has for another platform. The service's own configuration takes precedence. */
 export interface PlatformSettings {
-  /** The file that says it. */
+  /** The file with the settings. */
   file: string;
   buildCommand: string | null;
   startCommand: string | null;
   publishDirectory: string | null;
-  /** The folder of the application below this one; null if it is this one. */
+  /** The application's folder, relative to the file's folder; null if it is the file's folder. */
   rootDirectory: string | null;
-  /** Every unknown path is answered with the index page. */
+  /** True if the index page answers every unknown path. */
   singlePage: boolean;
-  /** True for platforms that serve files. What they say is not about a server. */
+  /** True for platforms that only serve files. Their settings do not describe a server. */
   forSites: boolean;
 }
 
@@ -54,8 +54,8 @@ const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
 };
 
 /**
- * The settings for other platforms in a folder. `rootDirectory` is the service's. Throws `BuildError` if a file cannot
- * be read; app.json says nothing about commands.
+ * Reads the settings for other platforms in a folder. `rootDirectory` is the service's.
+ * Throws `BuildError` if a file cannot be read. Of app.json no commands are used.
  */
 export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDirectory = ''): PlatformSettings[] {
   return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {
@@ -83,7 +83,7 @@ function parserOf(file: string): (text: string) => unknown {
   return (text) => JSON.parse(text) as unknown;
 }
 
-/** https://render.com/docs/blueprint-spec: the first service of the wanted kind and folder. */
+/** https://render.com/docs/blueprint-spec: uses the first service of the wanted kind and folder. */
 function readRender({ services }: Record<string, unknown>, { kind, rootDirectory }: Parameters<Reader>[1]) {
   const all = Array.isArray(services) ? services.filter(isRecord) : [];
   const isStatic = (service: Record<string, unknown>) => (service.runtime ?? service.env) === 'static';
@@ -135,7 +135,7 @@ function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirect
   };
 }
 
-/** `publish` counts from `base`, but many write it from the repository. */
+/** Strips `base` from `publish`: it should be relative to `base`, but many write it relative to the repository. */
 function withoutBase(path: string | null, base: string): string | null {
   return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }
@@ -149,7 +149,7 @@ function readVercel({ buildCommand, outputDirectory, rewrites, routes }: Record<
   };
 }
 
-/** True if a rule answers with the index page whatever the path is. */
+/** Returns true if a rule answers every path with the index page. */
 function toIndex(rule: Record<string, unknown>): boolean {
   const target = rule.to ?? rule.destination ?? rule.dest;
   const from = rule.from ?? rule.source ?? rule.src;
@@ -161,7 +161,7 @@ function folderOf(value: unknown): string {
   return pathOf(value) ?? '';
 }
 
-/** A relative path without `..`; null for anything else. */
+/** Returns a relative path without `..`; null for every other value. */
 function pathOf(value: unknown): string | null {
   const text = filled(value);
   if (text === null || text.length > 512) return null;

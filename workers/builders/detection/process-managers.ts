@@ -1,14 +1,14 @@
 import { type Application, dependsOn } from './application.js';
 
-/** A start that leaves the application in the background and ends: a replica ends with it. */
+/** Matches a start that puts the application into the background and exits: the replica would end. */
 const PM2 = /(^|[\s;&|])(?:npx )?pm2 (?:start|startOrRestart|startOrReload)\s+([^&|;\n]{1,1000})/;
 
 /** The start script that generators of Egg.js write. */
 const EGG = /^(?:[\w=]+\s)*egg-scripts start\b[^&|;\n]*\s--daemon\b/;
 
 /**
- * The command with which PM2 or Egg.js stays in the foreground; null if a command starts neither. PM2 brings `pm2-runtime` for this.
- * If the project does not depend on PM2, its file is run without it.
+ * Returns the command with which PM2 or Egg.js stays in the foreground; null for a command that starts neither.
+ * PM2 has `pm2-runtime` for this. If the project does not depend on PM2, Node.js runs the file itself.
  */
 export function withoutDaemon(command: string, app: Pick<Application, 'manifest'>): string | null {
   if (EGG.test(command.slice(0, 4096))) return command.replace(/\s--daemon\b/g, '');

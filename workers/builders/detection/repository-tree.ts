@@ -4,10 +4,10 @@ import { resolveInside } from '../files/project-files.js';
 
 export type EntryKind = 'file' | 'directory';
 
-/** Entries that are looked at. Beyond it the deepest folders are not known, which only makes detection know less. */
+/** Beyond this number of entries the deepest folders are not read. Detection then knows less, and does no harm. */
 const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;
-/** Folders that say nothing about how a project is built. */
+/** Folders that do not affect how a project is built. */
 const SKIPPED = new Set(['node_modules', '.git', '.hg', '.svn', '.yarn', '.pnpm-store']);
 
 /**
@@ -21,7 +21,7 @@ export class RepositoryTree {
     this.#folders = folders;
   }
 
-  /** A tree with these files, and with the folders on their way. */
+  /** Returns a tree with these files, and with the folders on their way. */
   static of(paths: Iterable<string>): RepositoryTree {
     const folders = new Map<string, Map<string, EntryKind>>([['', new Map()]]);
     for (const path of paths) {
@@ -42,17 +42,17 @@ export class RepositoryTree {
     return this.#folders.get(parentOf(clean))?.get(posix.basename(clean));
   }
 
-  /** Names in a folder; none if there is no such folder. */
+  /** Returns the names in a folder; empty if there is no such folder. */
   entries(folder: string): ReadonlyMap<string, EntryKind> {
     return this.#folders.get(normal(folder)) ?? new Map();
   }
 
-  /** All folders whose entries are known, the shallow ones first. */
+  /** Returns all folders that were read, the shallowest first. */
   folders(): string[] {
     return [...this.#folders.keys()];
   }
 
-  /** Folders at or below `folder` that directly contain a file of this name, the shallow ones first. */
+  /** Returns folders at or below `folder` that directly contain a file of this name, the shallowest first. */
   foldersWith(name: string, folder = ''): string[] {
     const prefix = folder === '' ? '' : `${normal(folder)}/`;
     const inside = (path: string) => prefix === '' || `${path}/`.startsWith(prefix);
@@ -60,7 +60,10 @@ export class RepositoryTree {
   }
 }
 
-/** Reads the tree breadth first. A link counts as what it leads to inside the repository and is not descended into. */
+/**
+ * Reads the tree breadth first. A link counts as its target if that is inside of the repository; its folder is not
+ * entered.
+ */
 export async function readTree(app: string): Promise<RepositoryTree> {
   const folders = new Map<string, Map<string, EntryKind>>();
   let seen = 0;
@@ -95,20 +98,23 @@ function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): EntryKind
   return entry.isDirectory() ? 'directory' : undefined;
 }
 
-/** Without `.`, `..` that leaves nothing, and outer slashes. A path that leads out stays one that nothing has. */
+/**
+ * Removes `.`, resolvable `..` and outer slashes. A path that leads out of the repository stays one that matches
+ * nothing.
+ */
 export function normal(path: string): string {
   const clean = posix.normalize(path).replace(/^\/+/, '');
   const end = clean.endsWith('/') ? clean.slice(0, -1) : clean;
   return end === '.' ? '' : end;
 }
 
-/** The folder of a path; '' for what is in the repository's own folder. */
+/** Returns the folder of a path; '' if that is the repository's own folder. */
 export function parentOf(path: string): string {
   const slash = path.lastIndexOf('/');
   return slash < 0 ? '' : path.slice(0, slash);
 }
 
-/** `folder/name`, or `name` in the repository's own folder. */
+/** Returns `folder/name`, or `name` in the repository's own folder. */
 export function inFolder(folder: string, name: string): string {
   return normal(folder === '' ? name : `${folder}/${name}`);
 }

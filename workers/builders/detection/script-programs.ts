@@ -1,4 +1,4 @@
-/** Programs whose first argument decides. `''` stands for no argument, or an option. */
+/** Programs whose first argument decides what they do. `''` stands for no argument, or for an option. */
 export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]; preview?: readonly string[] }>> = {
   vite: { development: ['', 'dev', 'serve'], preview: ['preview'] },
   'rolldown-vite': { development: ['', 'dev', 'serve'], preview: ['preview'] },
@@ -66,16 +66,16 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   'web-dev-server': { development: ['*'] },
   wds: { development: ['*'] },
   farm: { development: ['', 'start', 'dev'], preview: ['preview'] },
-  // Servers of files that no package of npm brings.
+  // File servers that no npm package brings.
   caddy: { preview: ['run', 'start', 'file-server'] },
   nginx: { preview: [''] },
   gulp: { development: ['', 'watch', 'serve', 'dev', 'start', 'default', 'server'] },
   grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
-/** `nest start` compiles each time; with --watch it is a development server. The option decides for these. */
+/** `nest start` compiles each time; with --watch it is a development server. For these programs the options decide. */
 export const WATCHING = new Set(['--watch', '-w', '--serve', '--hot', '--live-reload', '--watchAll']);
-/** Programs that are for developers only with one of these options. */
+/** Programs that serve developers only with one of these options. */
 export const OPTION_DECIDES = new Set([
   'eleventy',
   '@11ty/eleventy',

@@ -1,16 +1,16 @@
-/** Commands of one line that are looked at. */
+/** Later commands of a line are ignored. */
 const MAX_COMMANDS = 50;
-/** Characters of a line that are looked at. */
+/** Later characters of a line are ignored. */
 export const MAX_LINE_LENGTH = 4096;
 
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
 
-/** The names of the programs that a script calls itself. */
+/** Returns the names of the programs that a script calls itself. */
 export function programsOf(script: string): string[] {
   return commandsOf(script).map((words) => nameOf(withoutPrefixes(words)[0] ?? ''));
 }
 
-/** The commands of a line, each as its words. Quotes are dropped, because only the names of programs count. */
+/** Splits a line into its commands, each as its words. Quotes are dropped, because only programs' names count. */
 export function commandsOf(line: string): string[][] {
   return line
     .slice(0, MAX_LINE_LENGTH)
@@ -21,13 +21,13 @@ export function commandsOf(line: string): string[][] {
     .slice(0, MAX_COMMANDS);
 }
 
-/** `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
+/** Removes prefixes: `NODE_ENV=x npx --yes cross-env A=b next dev` → `next dev`. */
 export function withoutPrefixes(words: readonly string[]): readonly string[] {
   let at = 0;
   for (; at < words.length; at++) {
     const word = words[at] ?? '';
     if (/^[A-Za-z_]\w*=/.test(word) || EXECUTORS.has(nameOf(word)) || (at > 0 && word === '--')) continue;
-    // Options of the prefix, for example `npx --yes` and `dotenv -e .env --`.
+    // Skips options of the prefix, for example of `npx --yes` and `dotenv -e .env --`.
     if (at > 0 && word.startsWith('-')) {
       if (word === '-e' || word === '-p' || word === '--package') at += 1;
       continue;
@@ -37,7 +37,7 @@ export function withoutPrefixes(words: readonly string[]): readonly string[] {
   return words.slice(at);
 }
 
-/** The program's name without its folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
+/** Returns the program's name without folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
 export function nameOf(word: string): string {
   const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
   const version = name.indexOf('@', 1);

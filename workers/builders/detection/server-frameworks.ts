@@ -5,7 +5,7 @@ import { type FrameworkRow, folder, PORT, page, plain, preview, start, vitePrevi
 const NITRO = [start('node .output/server/index.mjs', '.output/server/index.mjs')];
 const NITRO_SITE = ['.output/public', 'dist'];
 
-/** Frameworks that bring a server. Ordered: frameworks that contain others come first. */
+/** Frameworks that have a server. The order matters: frameworks that contain others come first. */
 export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   // Complete applications
   strapi: {
@@ -45,11 +45,11 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     starts: (app) => {
       if (nextExports(app)) return [];
       const out = app.nx?.output ?? null;
-      // Nx may build into a folder of its own.
+      // Nx may build into another folder.
       const ofNx = out === null ? [] : [start(`next start ${out}`, `${out}/.next`)];
       return [...ofNx, start('next start')];
     },
-    // It refuses a project that is exported.
+    // `next start` refuses an exported project.
     replaces: (app, script) => nextExports(app) && /\bnext start\b/.test(script),
     publish: (app) => [property(configText(app, 'next.config'), 'distDir') ?? 'out', 'out'],
   },
@@ -127,14 +127,14 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       return svelteIsStatic(app) ? [] : [server, vitePreview('.svelte-kit/output/server')];
     },
     publish: (app) => [property(configText(app, 'svelte.config'), 'pages') ?? 'build', 'build'],
-    // adapter-auto chooses adapter-node if this variable is set, and installs it. It knows no variable that says so directly.
+    // adapter-auto installs and uses adapter-node if this variable is set. It has no variable for that purpose.
     buildEnvironment: (app): Record<string, string> =>
       dependsOn(app, '@sveltejs/adapter-auto') ? { GCP_BUILDPACKS: 'node' } : {},
   },
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without an adapter, only the preview's server exists. Its program calls the package manager that called it.
+    // Without an adapter there is only the preview server. Its program calls the package manager that started it.
     buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),
@@ -193,7 +193,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['@nestjs/core'],
     build: (app) => (dependsOn(app, '@nestjs/cli') ? 'nest build' : null),
     starts: ({ files }) => nestFiles(files.text('nest-cli.json')).map((file) => start(`node ${file}`, `${file}.js`)),
-    // It compiles again, and needs more memory than the application.
+    // `nest start` compiles again, and needs more memory than the application.
     replaces: (_, script) => /^(npx )?nest start$/.test(script),
   },
   adonis: {
@@ -204,7 +204,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       start('node build/bin/server.js', 'build/bin/server.js'),
       start('node build/server.js', 'build/server.js'),
     ],
-    // The compiled application is below build/; the script is meant for that folder.
+    // The compiled application is below build/, and the script is written for that folder.
     replaces: (_, script) => /^node (bin\/)?server(\.js)?$/.test(script),
     environment: { HOST: '0.0.0.0' },
   },
@@ -228,7 +228,9 @@ function hasScript({ manifest }: Application, name: string): boolean {
   return Object.hasOwn(manifest.scripts, name);
 }
 
-/** What `nest build` writes, without `.js`. An application of a Nest monorepo is below dist/apps. */
+/**
+ * Returns the files that `nest build` writes, without `.js`. A Nest monorepo writes its applications below dist/apps.
+ */
 function nestFiles(config: string | undefined): string[] {
   const entry = property(config ?? '', 'entryFile') ?? 'main';
   const root = property(config ?? '', 'sourceRoot') ?? '';

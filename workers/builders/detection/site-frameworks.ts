@@ -3,7 +3,7 @@ import { type FrameworkRow, folder, PAGES, page, plain, yes } from './framework-
 
 const VITE = { publish: (app: Application) => viteFolders(configText(app, 'vite.config')), singlePage: yes };
 
-/** Frameworks and tools whose builds write files. Ordered: frameworks that contain others come first. */
+/** Frameworks and tools whose builds write files. The order matters: frameworks that contain others come first. */
 export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   // Generators of sites
   gatsby: { name: 'Gatsby', packages: ['gatsby'], build: 'gatsby build', ...folder('public') },
@@ -54,7 +54,7 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['react-scripts'],
     build: 'react-scripts build',
     ...page('build'),
-    // With CI=true every warning of ESLint ends the build.
+    // With CI=true, every ESLint warning fails the build.
     buildEnvironment: () => ({ CI: 'false' }),
   },
   vue: { name: 'Vue CLI', packages: ['@vue/cli-service'], build: 'vue-cli-service build', ...page('dist') },
@@ -80,7 +80,7 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   storybook: {
     name: 'Storybook',
     packages: ['storybook', '@storybook/react', '@storybook/vue3', '@storybook/html', '@storybook/web-components'],
-    // Applications show their components with it. A library of components has no other page.
+    // An application uses Storybook to show its components. A library of components has no other page.
     applies: ({ files }) => files.has('.storybook') && !PAGES.some(files.has),
     buildInstead: (app) => (dependsOn(app, 'storybook') ? 'storybook build' : 'build-storybook'),
     ...folder('storybook-static'),
@@ -114,7 +114,7 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   rollup: { name: 'Rollup', packages: ['rollup'], ...page('public', 'dist', 'build') },
 };
 
-/** `root` is relative to the project, `outDir` to `root`. */
+/** Returns the folders to which Vite writes. `root` is relative to the project, `outDir` to `root`. */
 function viteFolders(config: string): string[] {
   const root = property(config, 'root');
   const out = property(config, 'outDir');

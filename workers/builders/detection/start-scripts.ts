@@ -2,26 +2,26 @@ import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } 
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
 /**
- * What a start command is for. Patterns are for one word each, and every command is cut into words first, so that a
- * hostile script costs linear time.
+ * What a start command is for. Commands are cut into words and patterns match one word, so that a hostile script costs
+ * linear time.
  */
 export type CommandUse =
-  /** It is run as it is. */
+  /** Run as it is. */
   | { use: 'production' }
-  /** It watches files and runs this command, which production can run without watching. */
+  /** It watches files and restarts this command, which production runs without watching. */
   | { use: 'watched'; tool: string; command: string }
-  /** A server for developers: it compiles on demand, or reloads pages. Never run in production. */
+  /** A development server: it compiles on demand, or reloads pages. Never run in production. */
   | { use: 'development'; tool: string }
-  /** It shows what a build has written. Run if a project offers nothing better. */
+  /** It serves what a build has written. Run if a project has nothing better. */
   | { use: 'preview'; tool: string };
 
 type Scripts = Readonly<Record<string, string>>;
 
-/** Scripts that call each other are followed this far, and no command follows more of them. */
+/** Calls between scripts are followed to this depth; a command can follow no more calls than that. */
 const DEEPEST = 5;
 const MAX_FOLLOWED = 50;
 
-/** How a shell command, for example a start script, is to be taken. */
+/** Decides what a shell command, for example a start script, is for. */
 export function commandUse(command: string, scripts: Scripts, main: string | null = null): CommandUse {
   return useOf(command, { scripts, main, followed: { count: 0 } }, 0);
 }
@@ -39,7 +39,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   if (development !== undefined) return development;
   const watched = uses.findIndex(({ use }) => use === 'watched');
   const found = uses[watched];
-  // A watcher beside other commands has no simple counterpart, unless they only come before it.
+  // A watcher beside other commands has no simple replacement, unless those only run before it.
   if (found?.use === 'watched') {
     if (parts.length === 1) return found;
     const before = watched === parts.length - 1 ? stepsBefore(command) : null;
@@ -50,7 +50,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
 }
 
-/** What a line runs before its last command, if each command waits for its predecessor; null otherwise. */
+/** Returns what a line runs before its last command, if each command waits for the one before; null otherwise. */
 function stepsBefore(line: string): string | null {
   if (line.length > MAX_LINE_LENGTH || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
   return line.slice(0, line.lastIndexOf('&&')).trim();
@@ -74,7 +74,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   if (WATCHERS.has(program)) return withoutWatcher(program, rest, about);
   if ((program === 'tsx' || program === 'node' || program === 'deno') && rest.some(isWatch)) {
     const file = rest.findIndex((word, at) => isSource(word) && rest[at - 1] !== '--watch-path');
-    // Behind the file it is an option of the file: `node build.mjs --watch`.
+    // After the file, it is an option of the program in that file: `node build.mjs --watch`.
     if (file >= 0 && !rest.slice(0, file).some(isWatch))
       return { use: 'development', tool: `${program} ${rest[file]} --watch` };
     const kept = rest.filter((word, at) => !isWatch(word) && rest[at - 1] !== '--watch-path');
@@ -84,14 +84,14 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
     return { use: 'development', tool: `${program} ${rest.find((word) => WATCHING.has(word))}` };
   }
   if (program === 'node') return useOfFile(rest);
-  // `python -m SimpleHTTPServer` only shows the files of its folder.
+  // `python -m SimpleHTTPServer` only serves the files of its folder.
   const module = /^python[\d.]{0,5}$/.test(program) && rest[0] === '-m' ? (rest[1] ?? '') : '';
   if (module === 'http.server' || module === 'SimpleHTTPServer')
     return { use: 'preview', tool: `${program} -m ${module}` };
   return useOfProgram(program, rest);
 }
 
-/** `node build/dev-server.js`: the file's name says what it is for. */
+/** Decides by the file's name: `node build/dev-server.js` is for developers. */
 function useOfFile(rest: readonly string[]): CommandUse {
   const file = rest.find((word) => !word.startsWith('-')) ?? '';
   const name = (file.split('/').at(-1) ?? '').slice(0, 200).toLowerCase();
@@ -111,7 +111,7 @@ function useOfProgram(program: string, rest: readonly string[]): CommandUse {
   }
   if (row.preview?.includes(first)) return { use: 'preview', tool };
   const { development = [] } = row;
-  // A folder or a page may stand where the name of a subcommand would: `vite .`, `parcel index.html`.
+  // In place of a subcommand there may be a folder or a page: `vite .`, `parcel index.html`.
   const names = ['build', 'optimize', 'generate', 'start', 'export', 'prepare', 'run', 'deploy', 'create', 'init'];
   const path = !names.includes(first) && (/[./]/.test(first) || rest.includes('--serve'));
   if (development.includes('*') || development.includes(first) || (path && development.includes(''))) {
@@ -120,7 +120,7 @@ function useOfProgram(program: string, rest: readonly string[]): CommandUse {
   return { use: 'production' };
 }
 
-/** The script that `npm run x`, `npm start` or `yarn x` runs; null if it runs none of the project's. */
+/** Returns the project's script that `npm run x`, `npm start` or `yarn x` runs; null if there is none. */
 function scriptOf(program: string, rest: readonly string[], scripts: Scripts): string | null {
   const words = rest.filter((word) => !word.startsWith('-'));
   const [first = '', second = ''] = words;
@@ -135,7 +135,7 @@ function follow(script: string, about: About, depth: number): CommandUse {
   return useOf(about.scripts[script] ?? '', about, depth + 1);
 }
 
-/** Several scripts at once: if one of them is for developers, all are. */
+/** Decides for several scripts at once: if one of them is for developers, all are. */
 function worst(words: readonly string[], about: About, depth: number): CommandUse {
   if (depth >= DEEPEST) return { use: 'production' };
   const names = words.map((word) => word.replace(/^npm:/, ''));
@@ -166,7 +166,10 @@ function isWatch(word: string): boolean {
   return word === 'watch' || word === '--watch' || /^--watch-(path|preserve-output)/.test(word);
 }
 
-/** `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`; `nodemon app.js` → `node app.js`. */
+/**
+ * Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`; `nodemon app.js` →
+ * `node app.js`.
+ */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];
   const valued = tool === 'forever' ? FOREVER_VALUED : VALUED;
@@ -187,7 +190,7 @@ function withoutWatcher(tool: string, rest: readonly string[], { main }: About):
   return { use: 'watched', tool, command: [runner, ...(words.length > 0 ? words : [file])].join(' ') };
 }
 
-/** `nodemon --exec babel-node` runs the entry of package.json. */
+/** Adds the entry of package.json, which `nodemon --exec babel-node` would run. */
 function withEntry(command: readonly string[], main: string | null): string {
   const hasFile = command.slice(1).some((word) => /\.[cm]?[jt]sx?$|\//.test(word));
   return [...command, ...(hasFile || main === null || command.length > 1 ? [] : [main])].join(' ');
@@ -202,7 +205,7 @@ function isPlain(words: readonly string[]): boolean {
   return words.every((word) => /^[\w./@:=+-]+$/.test(word));
 }
 
-/** The file that a command such as `node dist/main` runs, relative to the project; null if it runs something else. */
+/** Returns the file that a command such as `node dist/main` runs, relative to the project; null for other commands. */
 export function fileOf(command: string, scripts: Scripts): string | null {
   let words = commandsOf(command).at(-1) ?? [];
   for (let depth = 0; depth < DEEPEST; depth++) {

@@ -14,21 +14,21 @@ interface WorkspacePackage {
   manifest: PackageManifest;
 }
 
-/** Several packages that one installation serves: of npm, pnpm, yarn or bun, or of Lerna or Nx. */
+/** Several packages that one installation serves, managed by npm, pnpm, yarn, bun, Lerna or Nx. */
 export interface Workspace {
   /** Relative to the repository. */
   folder: string;
   files: ProjectFiles;
   manifest: PackageManifest;
   packages: WorkspacePackage[];
-  /** The tool that knows in which order packages are built. */
+  /** The tool that knows the order in which packages are built. */
   tool: 'turbo' | 'nx' | 'pnpm' | null;
 }
 
 const MAX_PATTERNS = 200;
 const MAX_PATTERN_LENGTH = 300;
 
-/** The patterns of a folder's workspace; null if the folder is no workspace. Throws `BuildError`. */
+/** Returns the patterns of a folder's workspace; null if the folder is no workspace. Throws `BuildError`. */
 export function workspacePatterns(files: ProjectFiles): string[] | null {
   const pnpm = files.text('pnpm-workspace.yaml');
   const yaml = pnpm === undefined ? null : patternsIn(() => parseYaml(pnpm), 'pnpm-workspace.yaml');
@@ -51,7 +51,7 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
-/** The folders below `root` that have a package.json and that the patterns name; `!` takes folders away. */
+/** Returns the folders below `root` that have a package.json and match the patterns; `!` excludes folders. */
 export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
   const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
   const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));
@@ -99,7 +99,7 @@ function nameExpression(level: string): string {
   );
 }
 
-/** The folders above a folder, the nearest first. */
+/** Returns the folders above a folder, the nearest first. */
 export function ancestors(folder: string): string[] {
   const found: string[] = [];
   for (let at = folder; at !== ''; ) {
@@ -109,7 +109,7 @@ export function ancestors(folder: string): string[] {
   return found;
 }
 
-/** The packages that packages in these folders need from their workspace, each after those that it needs itself. */
+/** Returns the workspace packages that packages in these folders need. Each comes after the packages that it needs. */
 function neededPackages(packages: readonly WorkspacePackage[], folders: readonly string[]): WorkspacePackage[] {
   const byName = new Map(packages.flatMap((one) => (one.manifest.name === null ? [] : [[one.manifest.name, one]])));
   const ordered: WorkspacePackage[] = [];
@@ -127,7 +127,9 @@ function neededPackages(packages: readonly WorkspacePackage[], folders: readonly
   return ordered.filter((one) => !folders.includes(one.folder));
 }
 
-/** The folders of packages that neither the package in `folder` nor the root needs, relative to the workspace. */
+/**
+ * Returns the folders, relative to the workspace, of packages that neither the package in `folder` nor the root needs.
+ */
 export function unneededPackages({ folder: root, manifest, packages }: Workspace, folder: string): string[] {
   const own = [root, folder];
   const needed = neededPackages([...packages, { folder: root, manifest }], own);
@@ -136,8 +138,9 @@ export function unneededPackages({ folder: root, manifest, packages }: Workspace
 }
 
 /**
- * The commands that build a package and what it needs from its workspace; they run at the workspace's root. `own` is the
- * package's build command in its folder, null if it has none. `run` is how the package manager runs a script.
+ * Returns the commands that build a package and the workspace packages that it needs. They run at the workspace's root.
+ * `own` is the package's build command in its folder, null if it has none. `run` is how the package manager runs a
+ * script.
  */
 export function workspaceBuild(workspace: Workspace, folder: string, own: string | null, run: string): string[] {
   const { tool, packages } = workspace;
@@ -153,7 +156,7 @@ export function workspaceBuild(workspace: Workspace, folder: string, own: string
   return [...needed.map((one) => within(one.folder, `${run} build`)), ...(own === null ? [] : [within(folder, own)])];
 }
 
-/** The tool of a workspace, if its root installs it. */
+/** Returns the build tool of a workspace, if its root installs one. */
 export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspace['tool'] {
   const installs = (name: string) => Object.hasOwn(manifest.dependencies, name);
   const tasks = files.text('turbo.json') ?? files.text('turbo.jsonc') ?? '';
@@ -163,12 +166,12 @@ export function toolOf(files: ProjectFiles, manifest: PackageManifest): Workspac
   return files.has('pnpm-workspace.yaml') ? 'pnpm' : null;
 }
 
-/** `folder` as seen from `root`, which contains it. */
+/** Returns `folder` as seen from `root`, which contains it. */
 export function relativeTo(root: string, folder: string): string {
   return root === '' || root === folder ? (root === folder ? '' : folder) : folder.slice(root.length + 1);
 }
 
-/** One word of a shell, without quotes if it needs none, because people read it. */
+/** Returns one word of a shell. It has quotes only if it needs them, because people read it. */
 export function quoted(text: string): string {
   return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
 }

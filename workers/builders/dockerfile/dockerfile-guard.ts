@@ -9,24 +9,25 @@ export interface GuardOptions {
   ownPrefix: string | null;
 }
 
-/** The names of the platform's images in an engine begin with this. */
+/** Names of the platform's images in an engine begin with this. */
 const OWN = 'ranvier/';
-/** The name of a service's image anywhere in a text. Services have UUIDs. */
+/** Matches the name of a service's image anywhere in a text. Services have UUIDs. */
 const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}[:@]/im;
 /** Docker's own frontend, which every engine contains. */
 const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 
 const MARK = '# The engine builds this with its own frontend.';
 
-/** How many lines of a guarded Dockerfile are the platform's own. */
+/** Returns how many lines at the top of a guarded Dockerfile are the platform's own. */
 export function guardedHeader(lines: readonly string[]): number {
   return lines.indexOf(MARK) + 1;
 }
 
 /**
- * The Dockerfile that the engine gets. It begins with a comment, so that the engine reads no `syntax` directive in any
- * of its forms: another frontend would not separate the caches of services. Throws `BuildError` if the Dockerfile asks
- * for such a frontend, or names an image that the platform has built.
+ * Returns the Dockerfile that the engine gets.
+ * It begins with a comment, so that the engine reads no `syntax` directive: another frontend would not separate the
+ * caches of services. Throws `BuildError` if the Dockerfile asks for such a frontend, or names an image that the
+ * platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);
@@ -44,7 +45,7 @@ export function guardDockerfile(text: string, options: GuardOptions): { text: st
   return { text: [...header, text.replace(/^\ufeff/, ''), ''].join('\n'), notes };
 }
 
-/** The names of the variables that a Dockerfile declares. */
+/** Returns the names of the variables that a Dockerfile declares. */
 export function declaredArguments(text: string): Set<string> {
   const names = new Set<string>();
   for (const { name, rest } of parseDockerfile(text).instructions) {
@@ -56,11 +57,11 @@ export function declaredArguments(text: string): Set<string> {
 /** An image that a Dockerfile names, with the values of `ARG`s. */
 interface NamedImage {
   image: string;
-  /** True if it is named as a stage can be: by a plain word of `--from` or of a mount. */
+  /** True if a stage could have this name: a plain word in `--from` or in a mount. */
   isLikeStage: boolean;
 }
 
-/** The images that a Dockerfile takes from elsewhere: each name once, without its own stages. */
+/** Returns the images that a Dockerfile takes from elsewhere, without its own stages. Each name appears once. */
 export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']): NamedImage[] {
   const stages = new Set(['scratch', '']);
   const found = new Map<string, NamedImage>();
@@ -85,7 +86,7 @@ function refuseOwnImages({ instructions, joined }: ParsedDockerfile, { buildArgs
   }
 }
 
-/** Yields each instruction with the images that it names. `values` gets those of `ARG`s. */
+/** Yields each instruction with the images that it names. `values` collects the values of `ARG`s. */
 function* walk(
   instructions: readonly Instruction[],
   buildArgs: GuardOptions['buildArgs'],
@@ -111,7 +112,7 @@ function declare(rest: string, values: Map<string, string>, buildArgs: GuardOpti
   }
 }
 
-/** The images that an instruction may use. */
+/** Returns the images that an instruction may use. */
 function imagesOf({ name, rest }: Instruction): string[] {
   const words = rest.split(/\s+/).map(unquoted);
   const flags = words.flatMap((word) =>

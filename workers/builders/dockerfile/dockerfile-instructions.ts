@@ -16,8 +16,8 @@ export interface ParsedDockerfile {
 const DIRECTIVE = /^#[ \t]*([a-zA-Z][a-zA-Z0-9]*)[ \t]*=(.*)$/;
 
 /**
- * Parses a Dockerfile in linear time. Lines of here-documents count as instructions too: a search for something
- * forbidden rather finds too much than too little.
+ * Parses a Dockerfile in linear time. Lines of here-documents count as instructions too: a search for forbidden ones
+ * must not miss any.
  */
 export function parseDockerfile(text: string): ParsedDockerfile {
   const lines = text
@@ -49,7 +49,7 @@ function joinLines(lines: readonly string[], escapeMark: string): string[] {
     const continues = trimmed.endsWith(escapeMark);
     open.push(continues ? trimmed.slice(0, -1) : trimmed);
     if (continues) continue;
-    // Without a space between the lines, because a name can continue on the next line.
+    // Joined without a space, because a name can continue on the next line.
     logical.push(open.join(''));
     open = [];
   }

@@ -13,9 +13,9 @@ export interface PlainDockerfile {
 }
 
 /**
- * Writes each RUN with a here-document as a list of words, and each COPY of one as a COPY from `HERE_CONTEXT`, which mean the same: buildah
- * before 1.33, which Debian 12 has, knows no here-documents. The lines keep their numbers. A here-document that names its own interpreter,
- * or that needs the variables of the Dockerfile in a file, stays as it is.
+ * Rewrites here-documents for buildah before 1.33 (in Debian 12), which does not know them.
+ * A RUN becomes a list of words, and a COPY becomes a COPY from `HERE_CONTEXT`. The lines keep their numbers. A
+ * here-document stays as it is if it names its own interpreter, or if its file needs variables of the Dockerfile.
  */
 export function withoutHereDocuments(dockerfile: string): PlainDockerfile {
   const lines = dockerfile.split('\n');
@@ -40,12 +40,15 @@ interface Ends {
   withTabs: Places;
 }
 
-/** An instruction without here-documents, in place of the lines up to `end`. */
+/** An instruction without here-documents. It replaces the lines up to `end`. */
 interface PlainInstruction extends PlainDockerfile {
   end: number;
 }
 
-/** The COPY of here-documents at a line, as a COPY from `HERE_CONTEXT`; null if the line is no such COPY, or a document has no end. */
+/**
+ * Returns the COPY of here-documents at a line as a COPY from `HERE_CONTEXT`; null if the line is no such COPY, or a
+ * document has no end.
+ */
 function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstruction | null {
   const [, flags = '', marks = '', , target] = COPY.exec(lines[index] ?? '') ?? [];
   if (target === undefined) return null;
@@ -63,7 +66,10 @@ function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstr
   return { text: `COPY ${flags}--from=${HERE_CONTEXT} ${sources.join(' ')} ${target}`, files, end };
 }
 
-/** The RUN with a here-document at a line, as a list of words; null if the line is no such RUN, or the document has no end. */
+/**
+ * Returns the RUN with a here-document at a line as a list of words; null if the line is no such RUN, or the document
+ * has no end.
+ */
 function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): PlainInstruction | null {
   const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];
   const [found, dash = '', , mark] = HERE_DOCUMENT.exec(command) ?? [];
@@ -75,12 +81,12 @@ function runOf(lines: readonly string[], index: number, ends: Ends, shell: reado
   return { text: `RUN ${flags}${JSON.stringify([...shell, `${script.join('\n')}\n`])}`, files: {}, end };
 }
 
-/** The line after `index` that ends a here-document; null if there is none. */
+/** Returns the line after `index` that ends a here-document; null if there is none. */
 function endOf(ends: Ends, dash: string, index: number, mark: string): number | null {
   return (dash === '-' ? ends.withTabs : ends.exact).after(index, mark);
 }
 
-/** The lines of a here-document, without leading tabs if it is `<<-`. */
+/** Returns the lines of a here-document, without leading tabs if it is `<<-`. */
 function bodyOf(lines: readonly string[], dash: string, index: number, end: number): string[] {
   return lines.slice(index + 1, end).map((line) => (dash === '-' ? withoutTabs(line) : line));
 }
@@ -89,7 +95,7 @@ function withoutTabs(line: string): string {
   return line.replace(/^\t+/, '');
 }
 
-/** Where texts stand among lines. Questions must come in the order of the lines; together they take linear time. */
+/** Finds lines by their text. Calls must be in ascending order of lines; all calls together take linear time. */
 class Places {
   readonly #places = new Map<string, { at: number[]; next: number }>();
 
@@ -101,7 +107,7 @@ class Places {
     }
   }
 
-  /** The first line after `index` that is the text; null if there is none. */
+  /** Returns the first line after `index` that has this text; null if there is none. */
   after(index: number, text: string): number | null {
     const places = this.#places.get(text);
     if (!places) return null;

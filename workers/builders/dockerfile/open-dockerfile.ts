@@ -4,8 +4,8 @@ import { readFiles } from '../reader/read-files.js';
 import type { DockerfileBuild, DockerfileInput } from './read-dockerfile.js';
 
 /**
- * Reads a repository's Dockerfile in another process (`readDockerfile`), with the variables of the build, and tells the log about it.
- * Throws `BuildError`.
+ * Reads a repository's Dockerfile in another process (`readDockerfile`) and writes its notes to the log.
+ * The Dockerfile gets the variables of the build. Throws `BuildError`.
  */
 export async function openDockerfile(
   places: Pick<DockerfileInput, 'app' | 'project' | 'ownPrefix'>,

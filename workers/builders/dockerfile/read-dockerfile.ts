@@ -11,7 +11,7 @@ export interface DockerfileInput {
   project: string;
   dockerContext: string;
   dockerfilePath: string;
-  /** Variables of the build. The Dockerfile gets those that it declares (`ARG`). */
+  /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
   /** What the names of the platform's own images in its registry begin with; null if there is no registry. */
   ownPrefix: string | null;
@@ -26,18 +26,18 @@ export interface DockerfileBuild {
   notes: string[];
 }
 
-/** The name in the context of a Dockerfile that is outside of it. */
+/** The name that a Dockerfile from outside of the context gets in the context. */
 const OUTSIDE = '.ranvier.Dockerfile';
-/** Builders know these arguments without a declaration, and keep them out of an image's history. */
+/** Builders accept these arguments without a declaration, and keep them out of an image's history. */
 export const PREDEFINED_ARGUMENT = /^(http|https|ftp|no|all)_proxy$/i;
 const MAX_IGNORES = 1000;
 const MAX_IGNORE_LENGTH = 1024;
 const MAX_IGNORES_BYTES = 64 * 1024;
 
 /**
- * Reads the repository's own Dockerfile. Both paths are relative to the project's folder (`rootDirectory`). If there is
- * no Dockerfile, it is looked for in the context. Throws `BuildError` if a path does not exist or leads out of the
- * repository, and for what `guardDockerfile` refuses.
+ * Reads the repository's own Dockerfile. Both paths are relative to the project's folder (`rootDirectory`).
+ * If the Dockerfile is not there, looks for it in the context. Throws `BuildError` if a path does not exist or leads
+ * out of the repository, and for what `guardDockerfile` refuses.
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
@@ -85,7 +85,7 @@ function ignorePatterns(text: string): string[] {
   return patterns;
 }
 
-/** The variables that a Dockerfile declares. */
+/** Returns the variables that a Dockerfile declares. */
 function declared(dockerfile: string, variables: Record<string, string>): Record<string, string> {
   const names = declaredArguments(dockerfile);
   return Object.fromEntries(

@@ -6,7 +6,10 @@ import type { BuildRequest } from '../builder.js';
 /** Finds the account of a workspace's `registryId`; null if there is none. */
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
-/** The account that the configuration names, by its registry; empty if it names none. Throws `BuildError` if there is no such account. */
+/**
+ * Returns the account that the configuration names, by its registry; empty if it names none.
+ * Throws `BuildError` if there is no such account.
+ */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,
   findAccount: FindAccount,
@@ -18,7 +21,10 @@ export async function accountsOf(
   return new Map([[account.serveraddress, account]]);
 }
 
-/** The image that the configuration names, and its name with the digest of the deployment. Throws `BuildError` if it names none. */
+/**
+ * Returns the image that the configuration names, and its name with the digest of the deployment.
+ * Throws `BuildError` if it names none.
+ */
 export function requestedImage({ configuration, commitSha }: Pick<BuildRequest, 'configuration' | 'commitSha'>): {
   image: ImageReference;
   pinned: string;

@@ -2,13 +2,13 @@ import { engineMessage, engineStatus } from '../../docker/engine.js';
 import { BuildError } from '../../failures/explained.js';
 import { withAdvice } from '../../failures/failure-advice.js';
 
-/** The messages with which versions of BuildKit report a failed command and its code. */
+/** The forms in which versions of BuildKit report a failed command and its exit code. */
 const FAILED_COMMAND = [
   /executor failed running \[(.*)\]: (?:exit code|runc did not terminate sucessfully): ?(\d*)/s,
   /process "(.*)" did not complete successfully: exit code: (\d+)/s,
 ];
 const SHELL = /^\/bin\/sh -c /;
-/** Generated Dockerfiles put this before a command that installs. */
+/** Generated Dockerfiles put this prefix before commands that install. */
 const PREFIX = /^export NODE_ENV=development; /;
 const KILLED = 137;
 const UNAVAILABLE =
@@ -17,18 +17,19 @@ const FRAME =
   /^(failed to solve( with frontend \S+)?|failed to create LLB definition|rpc error: code = \w+ desc =|failed to compute cache key)[: ]+/i;
 
 const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowed|entitlement \S+ is not allowed/;
-/** Tenants can make messages of any length. The expressions above are slow on long ones. */
+/** Tenants can produce messages of any length, and the expressions above are slow on long ones. */
 const MAX_MESSAGE_LENGTH = 8192;
 
 export interface ExplainedBuild {
-  /** What names the base images: the Dockerfile, or a setting. */
+  /** Where the base images are named: the Dockerfile, or a setting. */
   origin: string;
 }
 
 /**
- * Why a build failed, for the person who deployed: the command, its code, `cause` (the line of its output that tells most)
- * and `advice` (what to do about a failure that many projects have), or the engine's message. If the engine did not answer, the error is a fault of the platform and is returned
- * unchanged.
+ * Explains to the person who deployed why a build failed.
+ * Names the command, its exit code, `cause` (the most significant line of output) and `advice` (what to do about a
+ * frequent failure), or the engine's message. If the engine did not answer, returns the error unchanged: it is a fault
+ * of the platform.
  */
 export function explainBuild(
   error: unknown,
@@ -66,7 +67,7 @@ export function explainBuild(
   return new BuildError(`the build failed: ${reason}`);
 }
 
-/** The beginning and end of a long message. The cause is in one of them. */
+/** Returns the beginning and the end of a long message. The cause is in one of them. */
 function bounded(message: string): string {
   const half = MAX_MESSAGE_LENGTH / 2;
   return message.length <= MAX_MESSAGE_LENGTH ? message : `${message.slice(0, half)} … ${message.slice(-half)}`;

@@ -6,7 +6,7 @@ import { Status, type Vertex } from './buildkit-messages.js';
 export interface BuildEnd {
   /** `sha256:…`; null if no image was made. */
   imageId: string | null;
-  /** Why the build failed. The engine reports it as an event of its progress, and not as a failed call. */
+  /** Why the build failed. The engine reports failures as events of its progress, while the call itself succeeds. */
   error: string | null;
 }
 
@@ -42,14 +42,14 @@ function imageIdOf(aux: unknown): string | null {
 class TraceLines {
   readonly #cutter: LineCutter | undefined;
   readonly #announced = new Set<string>();
-  /** Output by step, because steps run at the same time. */
+  /** Collected for each step, because steps run at the same time. */
   readonly #output = new Map<string, LineSplitter>();
 
   constructor(cutter: LineCutter | undefined) {
     this.#cutter = cutter;
   }
 
-  /** `aux` is a status message in base64. */
+  /** Reads one status message. `aux` is in base64. */
   read(aux: unknown): string[] {
     if (typeof aux !== 'string') return [];
     const { vertexes, logs } = Status.decode(Buffer.from(aux, 'base64'));

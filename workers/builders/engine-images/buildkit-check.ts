@@ -3,15 +3,16 @@ import { type Engine, EngineError, engineMessage } from '../../docker/engine.js'
 import { readEvents } from '../../docker/engine-events.js';
 import { packContext } from './build-context.js';
 
-/** A Dockerfile that every BuildKit refuses, so that the check leaves nothing behind. */
+/** Every BuildKit refuses this Dockerfile, so the check leaves nothing behind. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
-/** An engine that is busy, or was just started, may not answer the first time. */
+/** An engine that is busy or was just started may fail the first attempts. */
 const TRIES = 4;
 const PATIENCE_MS = 30_000;
 
 /**
- * Makes sure that the engine builds with BuildKit. Builds of tenants must not use the older builder: it takes a few hex
- * digits as the id of an image, which may be another tenant's. Throws `EngineError`.
+ * Verifies that the engine builds with BuildKit. Throws `EngineError`.
+ * The older builder must not build for tenants: it accepts a few hex digits as the id of an image, which may be another
+ * tenant's.
  */
 export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
   for (let tries = 1; tries <= TRIES; tries++) {
@@ -32,7 +33,7 @@ export async function assertBuildkit({ streams, host }: Engine): Promise<void> {
   );
 }
 
-/** Null if BuildKit handles the build, otherwise why not. */
+/** Returns null if BuildKit handles the build, otherwise the reason why not. */
 async function tryBuild(streams: Engine['streams'], context: Readable, signal: AbortSignal): Promise<string | null> {
   const stream = await new Promise<Readable>((resolve, reject) => {
     streams.modem.dial(

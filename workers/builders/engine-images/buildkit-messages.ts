@@ -25,7 +25,7 @@ const { root } = protobuf.parse(`
   message HealthResponse { enum ServingStatus { UNKNOWN = 0; SERVING = 1; } ServingStatus status = 1; }
 `);
 
-/** How one message travels as bytes. `decode` throws an `Error` if the bytes are no such message. */
+/** Encodes and decodes one message. `decode` throws an `Error` for bytes that are no such message. */
 export interface MessageType<T> {
   encode(message: T): Buffer;
   decode(bytes: Uint8Array): T;

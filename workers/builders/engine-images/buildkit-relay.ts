@@ -14,15 +14,15 @@ import { socketAddress } from '../../docker/engine.js';
 
 /** One build's connection to BuildKit. */
 export interface Relay {
-  /** Why BuildKit could not be reached; null if it could, or if nothing has tried yet. */
+  /** Why BuildKit could not be reached; null if it could, or if no connection was tried yet. */
   readonly fault: Error | null;
-  /** Ends every connection, and with them the builds that run over them. */
+  /** Ends every connection, and with them the builds that use them. */
   close(): void;
 }
 
 /**
- * The calls that a build makes. All others are refused: `DiskUsage`, `ListenBuildHistory` and the content store list what
- * BuildKit holds for other services, `Prune` and `UpdateBuildHistory` change it.
+ * The calls that a build makes. All others are refused: `DiskUsage`, `ListenBuildHistory` and the content store list
+ * data of other services, `Prune` and `UpdateBuildHistory` change it.
  */
 const ALLOWED: ReadonlySet<string> = new Set([
   '/moby.buildkit.v1.Control/Info',
@@ -41,9 +41,9 @@ const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 
 /**
- * Listens on a Unix socket at `path` and passes the calls of a build on to BuildKit (`unix://…` or `tcp://…`), so that a
- * build can use BuildKit although its user may not open BuildKit's own socket. Calls that a build does not need are
- * answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
+ * Listens on a Unix socket at `path` and passes the calls of a build on to BuildKit (`unix://…` or `tcp://…`).
+ * So a build can use BuildKit although its user may not open BuildKit's own socket. Calls that a build does not need
+ * are answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
@@ -76,7 +76,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
     const buildkit = connect('http://buildkit', { createConnection: () => socket, settings: SETTINGS });
     for (const session of [client, buildkit]) {
       keep(session);
-      // The program reports what a broken connection means for its build.
+      // The program that uses the relay reports a broken connection itself.
       session.on('error', () => {});
       session.once('close', () => {
         client.destroy();
@@ -134,7 +134,7 @@ function passOn(call: ServerHttp2Stream, headers: IncomingHttpHeaders, buildkit:
   endTogether(call, request);
 }
 
-/** A call that is cancelled or reset on one side is reset on the other one. */
+/** Resets a call on the other side when it is cancelled or reset on one side. */
 function endTogether(call: ServerHttp2Stream, request: ClientHttp2Stream): void {
   call.once('close', () => {
     if (!request.closed) request.close(constants.NGHTTP2_CANCEL);

@@ -29,7 +29,7 @@ export interface BuildkitSession {
 const CREDENTIALS = '/moby.filesync.v1.Auth/Credentials';
 const SECRET = '/moby.buildkit.secrets.v1.Secrets/GetSecret';
 const HEALTH = '/grpc.health.v1.Health/Check';
-/** BuildKit asks for the credentials of Docker Hub under these host names. */
+/** The host names under which BuildKit asks for the credentials of Docker Hub. */
 const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
 /** What a build may ask for. */
@@ -41,9 +41,9 @@ export interface SessionOffer {
 }
 
 /**
- * Opens a session that answers for accounts and secrets, and answers health checks. The session of the Docker client
- * (dockerode) is not used: it gives one account to every registry that asks, answers no health check, and stays open after
- * a build was cancelled.
+ * Opens a session that answers requests for accounts and secrets, and health checks.
+ * The session of the Docker client (dockerode) is not used: it gives one account to every registry that asks, answers
+ * no health check, and stays open after a build was cancelled.
  */
 export async function openBuildkitSession(
   { streams }: Engine,
@@ -104,7 +104,7 @@ function method<Q, A>(path: string, request: MessageType<Q>, response: MessageTy
   };
 }
 
-/** Answers NOT_FOUND if `respond` returns null. */
+/** Answers with what `respond` returns, or with NOT_FOUND if that is null. */
 function answer<Q, A>(respond: (request: Q) => A | null) {
   return (call: ServerUnaryCall<Q, A>, callback: sendUnaryData<A>) => {
     const response = respond(call.request);
@@ -117,7 +117,7 @@ function secretOf(secrets: SessionOffer['secrets'], id: string): { data: Buffer 
   return Object.hasOwn(secrets, id) ? { data: Buffer.from(secrets[id] ?? '') } : null;
 }
 
-/** Empty if there is no account: BuildKit then asks the registry anonymously. */
+/** Returns an empty answer if there is no account: BuildKit then asks the registry anonymously. */
 function credentialsOf(accounts: Accounts, host: string): { username?: string; secret?: string } {
   const account = accounts.get(HUB.test(host) ? 'docker.io' : host);
   return account === undefined ? {} : { username: account.username, secret: account.password };

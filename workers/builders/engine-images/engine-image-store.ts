@@ -12,7 +12,7 @@ import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 interface KeptImage {
   /** 64 hex digits: the digest of the registry's manifest, or the image's id if there is no registry. */
   digest: string;
-  /** A name that always means this image and no other. */
+  /** A name that stands for this image only, for ever. */
   reference: string;
   sizeBytes: number;
 }
@@ -26,7 +26,7 @@ interface KeepOptions {
 export interface EngineImageStoreOptions {
   engine: Engine;
   registry: Registry | null;
-  /** A sweep removes images of this installation only. */
+  /** Marks the images of this installation. A sweep removes no others. */
   installationId: string;
   log: Logger;
   /** Milliseconds since the epoch. */
@@ -44,9 +44,9 @@ export class EngineImageStore implements ImageStore {
   readonly #registry: Registry | null;
   readonly #log: Logger;
   readonly #now: () => number;
-  /** Labels that mark images, and what their builds leave in the engine, as this installation's. */
+  /** Labels that mark this installation's images, and what their builds leave in the engine. */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
-  /** What the names of the platform's images in the registry begin with; null if there is no registry. */
+  /** The prefix of the platform's images in the registry; null if there is no registry. */
   readonly ownPrefix: string | null;
 
   constructor({ engine, registry, installationId, log, now = Date.now }: EngineImageStoreOptions) {
@@ -64,7 +64,7 @@ export class EngineImageStore implements ImageStore {
     return this.#isRegistered(reference);
   }
 
-  /** True if the registry has the image, so that every node can pull it. */
+  /** Returns true if the registry has the image, so that every node can pull it. */
   async #isRegistered(reference: string): Promise<boolean> {
     const registry = this.#registry;
     if (registry === null || !reference.startsWith(`${registry.prefix}/`)) return false;
@@ -126,7 +126,7 @@ export class EngineImageStore implements ImageStore {
     return removed;
   }
 
-  /** Removes images without a name that the emptying of caches left more than 30 days ago; returns how many. */
+  /** Removes nameless images that emptied caches left more than 30 days ago. Returns their number. */
   async removeOldCaches(): Promise<number> {
     const [label = ''] = labelFilters(this.labels.cache);
     const filters = JSON.stringify({ label: [label], dangling: ['true'], until: [CACHES_KEPT] });
@@ -138,7 +138,7 @@ export class EngineImageStore implements ImageStore {
     return this.#engine.calls.listImages({ filters: JSON.stringify({ label: labelFilters(labels) }) });
   }
 
-  /** Removes the platform's names of an image. The engine removes an image that has lost its last name. */
+  /** Removes the platform's names of an image. The engine deletes an image together with its last name. */
   async #remove({ Id: id, RepoTags }: ImageInfo): Promise<boolean> {
     const found = await unlessGone(this.#engine.calls.getImage(id).inspect());
     if (!found) return false;
@@ -147,7 +147,7 @@ export class EngineImageStore implements ImageStore {
     try {
       for (const name of names) await unlessGone(this.#engine.calls.getImage(name).remove());
     } catch (error) {
-      // A container uses the image.
+      // 409: a container uses the image.
       if (engineStatus(error) !== 409) throw error;
       this.#log.debug({ image: id }, `an unwanted image cannot be removed yet: ${engineMessage(error)}`);
       return false;
@@ -157,7 +157,7 @@ export class EngineImageStore implements ImageStore {
   }
 }
 
-/** What a sweep knows of an unwanted image. */
+/** What a sweep knows about an unwanted image. */
 export interface UnwantedImage {
   id: string;
   names: readonly string[];
@@ -166,8 +166,8 @@ export interface UnwantedImage {
 }
 
 /**
- * The names that a sweep removes from an unwanted image; none if it stays. Young images stay, and so do images that have only
- * names which the platform did not give. An image without any name is removed by its id.
+ * Returns the names that a sweep removes from an unwanted image.
+ * Young images stay, and so do images with only foreign names. An image without any name is removed by its id.
  */
 export function namesToRemove(image: UnwantedImage, ownPrefix: string | null, now: number): string[] {
   if (isYoungImage(image.storedAt, now)) return [];
@@ -182,7 +182,7 @@ function labelFilters(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-/** If a build makes the same image again, the engine keeps its old creation time and sets a new time of its name. */
+/** If a build makes an existing image again, the engine keeps its creation time and sets a new time on its name. */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));

@@ -9,22 +9,22 @@ import { createDockerignore, type PathFilter } from '../files/path-filter.js';
 
 /** The content of a build context: folders of this host, and files made for the build. */
 export interface PackedContent {
-  /** `at` is the folder in the context, '' its top; `ignore` has the patterns of a .dockerignore. */
+  /** `at` is the folder's place in the context, '' for its top; `ignore` has the patterns of a .dockerignore. */
   folders: { at: string; path: string; ignore?: string[] }[];
-  /** Paths in the context → contents. They replace files of the folders with the same path. */
+  /** Paths in the context → contents. They replace files from the folders. */
   files: Readonly<Record<string, string | { base64: string }>>;
 }
 
-/** A fixed time, so that only the content decides whether the engine finds a step in its cache. */
+/** With a fixed time, only the content decides whether the engine finds a step in its cache. */
 const MTIME = new Date(0);
 
-/** The content as a tar stream; see `packContext`. */
+/** Returns the content as a tar stream; see `packContext`. */
 export function packFolders(content: PackedContent): Readable {
   const archive = pack();
   void fill(archive, content).catch((error: unknown) => {
     archive.destroy(error instanceof Error ? error : new Error(String(error)));
   });
-  // tar-stream 3 uses streams of streamx, which are no streams of Node.
+  // The streams of tar-stream 3 are not Node.js streams.
   return Readable.from(archive, { objectMode: false });
 }
 
@@ -44,13 +44,13 @@ interface Folder {
   root: string;
   at: string;
   filter: PathFilter | undefined;
-  /** Paths in the context that other files replace. */
+  /** Paths in the context that `files` replaces. */
   replaced: ReadonlySet<string>;
 }
 
 async function addFolder(archive: Pack, folder: Folder, below: string): Promise<void> {
   const names = await readdir(join(folder.root, below));
-  // Sorted by code unit, so that equal content makes equal archives on every host.
+  // Sorted by code unit, so that equal content gives equal archives on every host.
   for (const name of names.sort()) {
     const path = below === '' ? name : `${below}/${name}`;
     await addEntry(archive, folder, path);
@@ -67,7 +67,7 @@ async function addEntry(archive: Pack, folder: Folder, path: string): Promise<vo
   });
   const kept = !folder.replaced.has(name) && (folder.filter?.keeps(path) ?? true);
   if (stat.isDirectory()) {
-    // A folder that is left out may contain files that a later pattern includes again; the engine makes their folders.
+    // An excluded folder may contain files that a later pattern includes again; the engine creates their folders.
     if (kept) await add(archive, { name: `${name}/`, type: 'directory', mode: 0o755 });
     return addFolder(archive, folder, path);
   }

@@ -23,7 +23,7 @@ export interface PlannedBuild {
 
 export interface PlanContextInput {
   plan: BuildPlan;
-  /** The tools that the project names, and that the base image may not have. */
+  /** The tools that the project names. The base image may lack them. */
   tools: readonly ToolVersion<PackagedName>[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;
@@ -33,7 +33,7 @@ export interface PlanContextInput {
 }
 
 /**
- * Everything an engine needs to build a plan: the Dockerfile, the files, and the variables as arguments of the build
+ * Returns what an engine needs to build a plan: the Dockerfile, the files, and variables as arguments of the build
  * stage.
  */
 export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
@@ -68,8 +68,8 @@ export async function planContext(input: PlanContextInput): Promise<PlannedBuild
 }
 
 /**
- * The platform's variables for builds. If a value is the path of a file, the file becomes part of the build stage;
- * folders are left out.
+ * Returns the platform's variables for builds.
+ * If a value is the path of a file, that file becomes part of the build stage. Folders are left out.
  */
 async function platformVariables(buildEnvironment: Config['buildEnvironment']): Promise<{
   variables: Record<string, string>;

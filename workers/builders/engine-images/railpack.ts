@@ -25,27 +25,27 @@ export interface RailpackBuild {
   sandbox: Sandbox;
   request: BuildRequest;
   context: BuildContext;
-  /** When the whole build must have ended, in milliseconds since the epoch. */
+  /** The end of the time limit for the whole build, in milliseconds since the epoch. */
   deadline: number;
   /** The folder of this build. */
   folder: string;
   /** The folder with the repository's files. `project` is the project's folder below it. */
   app: string;
   project: string;
-  /** The namespace of this service's caches in BuildKit. No other service can guess it. */
+  /** The namespace of this service's caches in BuildKit, which no other service can guess. */
   cacheKey: string;
-  /** The folder that the program keeps between the builds of one service. */
+  /** The folder that the program keeps between builds of this service. */
   cache: string;
   /** The name of the image. */
   name: string;
-  /** If it is null, Railpack finds one. */
+  /** If null, Railpack finds a command. */
   startCommand: string | null;
   buildEnvironment: Config['buildEnvironment'];
 }
 
 /**
- * Finds out whether Railpack builds on this host: that needs its program and `BUILDKIT_HOST`. Null if the platform
- * writes Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set and this host cannot use it.
+ * Finds out whether Railpack builds on this host, which needs its program and `BUILDKIT_HOST`.
+ * Returns null if the platform writes Dockerfiles instead. Throws `ConfigError` if `BUILDKIT_HOST` is set but unusable.
  */
 export async function findRailpack(
   { railpack: { buildkitHost, searchPath } }: Pick<Config, 'railpack'>,
@@ -85,9 +85,9 @@ async function findProgram(searchPath: string): Promise<string | null> {
 }
 
 /**
- * Builds a project and returns the path of its image's archive. The program runs in the sandbox, because a repository
- * can make it run commands. It reaches BuildKit through a relay. It gives its image to `docker load`; a script named
- * `docker` in its PATH writes the image to a file. Throws `BuildError`.
+ * Builds a project and returns the path of its image's archive. Throws `BuildError`.
+ * The program runs in the sandbox, because a repository can make it run commands. It reaches BuildKit through a relay.
+ * It passes its image to `docker load`, for which a script named `docker` in its PATH writes a file.
  */
 export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
   const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
@@ -95,13 +95,13 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
   const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
   const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
-  // A PATH among the service's variables is meant for its image, and not for this program.
+  // A service's own PATH is meant for its image, not for this program.
   const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
   await mkdir(tools, { mode: 0o700 });
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
   await writeScript(
     join(tools, 'railpack'),
-    // The program keeps the tools that it downloads in /tmp/railpack only. Every sandbox has its own /tmp.
+    // The program keeps downloaded tools in /tmp/railpack only, and every sandbox has its own /tmp.
     `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
     `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
   );
@@ -137,7 +137,7 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   }
 }
 
-/** Variables are passed by name. Their values are in the environment, which no list of processes shows. */
+/** Passes variables by name. Their values are in the environment, which no list of processes shows. */
 function railpackArguments({ request, name, startCommand, cacheKey }: RailpackBuild, variables: string[]): string[] {
   const buildCommand = request.configuration.buildCommand.trim();
   return [

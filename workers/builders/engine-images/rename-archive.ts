@@ -7,13 +7,13 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import { BuildError } from '../../failures/explained.js';
 
 const MANIFEST = '/manifest.json';
-/** Other files that can name images. If they are absent, every engine reads the manifest. */
+/** Other files that can name images. Without them, every engine reads the manifest. */
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
 /**
- * Copies an archive with `name` as the only name of its first image. Only regular files are kept, so that no link can lead
- * out of it. An archive that is damaged ends the stream with a `BuildError`.
+ * Copies an archive and gives its first image `name` as its only name.
+ * Keeps only regular files, so that no link leads out of it. A damaged archive ends the stream with a `BuildError`.
  */
 export function renameArchive(archive: Readable, name: string): Readable {
   const output = pack();
@@ -24,7 +24,7 @@ export function renameArchive(archive: Readable, name: string): Readable {
   };
   connect(archive, entries, () => {});
   rename().catch((error: unknown) => output.destroy(unusable(errorMessage(error))));
-  // tar-stream 3 does not make streams of Node.
+  // The streams of tar-stream 3 are not Node.js streams.
   return Readable.from(output, { objectMode: false });
 }
 

@@ -19,7 +19,7 @@ export interface CheckedOut {
   hasSubmodules: boolean;
 }
 
-/** Checks out the commit's files, and removes those that the path filters leave out. Throws `SourceError`. */
+/** Checks out the commit's files, and removes those that the path filters exclude. Throws `SourceError`. */
 export async function checkOut({ source, request, directory, log, signal }: CheckoutOptions): Promise<CheckedOut> {
   const { repository, commitSha, configuration } = request;
   const pull = pullRefOf(configuration.branch);
@@ -30,7 +30,7 @@ export async function checkOut({ source, request, directory, log, signal }: Chec
     const removed = await readFiles('filterPaths', { directory, ...patterns }, { signal });
     await log(`${removed} files are left out by includePaths and ignorePaths`);
   }
-  // A link of that name is not followed: it may lead out of the repository.
+  // Uses `lstat`, because a link of this name may lead out of the repository.
   const hasSubmodules = (await lstat(join(directory, '.gitmodules')).catch(() => null))?.isFile() === true;
   if (hasSubmodules) await log('The repository has submodules; they are not part of the build', 'warn');
   return { hasSubmodules };

@@ -1,13 +1,16 @@
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 
-/** A folder that takes longer to measure has too many files, in milliseconds. */
+/** If measuring takes longer, in milliseconds, the folder counts as having too many files. */
 const MEASURE_MS = 20_000;
 
-/** A folder with more files is too large to be kept. */
+/** A folder with more files counts as too large to keep. */
 const MAX_FILES = 500_000;
 
-/** The space that a folder takes, in MB; null if it has too many files. Rejects if it cannot be measured. */
+/**
+ * Returns the space that a folder takes, in MB; null if it has too many files.
+ * Rejects if it cannot be measured.
+ */
 export async function usedMb(folder: string, maxFiles = MAX_FILES): Promise<number | null> {
   try {
     const options = { timeout: MEASURE_MS, killSignal: 'SIGKILL', env: { PATH: SYSTEM_PATH } } as const;

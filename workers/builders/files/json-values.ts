@@ -1,14 +1,14 @@
-/** True for a text that is not blank. */
+/** Returns true for a text that is not blank. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
 }
 
-/** True for an object that is no list. */
+/** Returns true for an object that is not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object that a text holds as JSON; null if it holds none, or no JSON. */
+/** Returns the object in a text of JSON; null if the text holds no object or is no JSON. */
 export function recordIn(text: string | undefined): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text ?? '');
@@ -18,7 +18,7 @@ export function recordIn(text: string | undefined): Record<string, unknown> | nu
   }
 }
 
-/** A text without the blanks around it; null for a blank one, and for anything else. */
+/** Returns a text without surrounding blanks; null for a blank text and for any other value. */
 export function filled(value: unknown): string | null {
   return isText(value) ? value.trim() : null;
 }

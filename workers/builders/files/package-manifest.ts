@@ -3,18 +3,18 @@ import { BuildError } from '../../failures/explained.js';
 import { filled, isRecord } from './json-values.js';
 import type { ProjectFiles } from './project-files.js';
 
-/** What the platform reads of a package.json. */
+/** The parts of a package.json that the platform uses. */
 export interface PackageManifest {
-  /** The whole object. Tenants write it: check the type of each value that you read. */
+  /** The whole object. Tenants write it, so check the type of each value before use. */
   raw: Readonly<Record<string, unknown>>;
   name: string | null;
   main: string | null;
-  /** The entry as an ES module. bun writes its sources' entry here. */
+  /** The entry as an ES module. bun's projects name the source of their entry here. */
   module: string | null;
   scripts: Readonly<Record<string, string>>;
-  /** Names → version ranges of all kinds of dependencies. */
+  /** All kinds of dependencies: name → version range. */
   dependencies: Readonly<Record<string, string>>;
-  /** Patterns of the workspace's packages; null if it is no workspace. */
+  /** Patterns of the workspace's packages; null if this is no workspace. */
   workspaces: readonly string[] | null;
 }
 
@@ -32,7 +32,7 @@ export function parsePackage(text: string, path = 'package.json'): Record<string
   return value;
 }
 
-/** Reads the package.json of a folder; an empty one if there is none. Throws as `readManifest` does. */
+/** Reads the package.json of a folder; returns an empty one if there is none. Throws as `readManifest` does. */
 export function manifestOf(files: ProjectFiles): PackageManifest {
   return readManifest(files.text('package.json') ?? '{}');
 }
@@ -52,7 +52,7 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
   };
 }
 
-/** Names → versions of what an installation adds by itself, with what replaces them. Values may be of any type. */
+/** Returns the dependencies that an installation adds by itself, with what replaces them. Values may be of any type. */
 export function installedPackages({ raw }: Pick<PackageManifest, 'raw'>): Record<string, unknown> {
   const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
   return Object.assign({}, ...groups.map((group) => (isRecord(raw[group]) ? raw[group] : {})));

@@ -1,17 +1,19 @@
 import { linearPattern } from './re2-pattern.js';
 
 /**
- * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository. A pattern with a
- * slash before its end is anchored at the repository's top; another one matches at any depth. A folder includes
- * everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The last
- * pattern that matches decides.
+ * `includePaths` and `ignorePaths`: patterns like those of .gitignore for paths of the repository.
+ * A pattern with a slash before its end is anchored at the repository's top; any other matches at every depth. A folder
+ * includes everything below it. `*`, `?` and `[…]` match within a name, `**` across names. `!` negates a pattern. The
+ * last matching pattern decides.
  */
 export interface PathFilter {
-  /** True if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
+  /** Returns true if a file is part of the build. `path` is relative to the repository, with `/` between its parts. */
   keeps(path: string): boolean;
 }
 
-/** Leaves out files that `ignorePaths` match, and files that `includePaths` do not match if there are any. */
+/**
+ * Creates a filter: drops files that match `ignorePaths`, and files that match no `includePaths` unless that is empty.
+ */
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
   const included = selection(includePaths.map(parse));
   const ignored = selection(ignorePaths.map(parse));
@@ -21,8 +23,8 @@ export function createPathFilter(includePaths: readonly string[], ignorePaths: r
 }
 
 /**
- * The lines of a .dockerignore. They work like `ignorePaths`, but every pattern is anchored at the top, and `[^…]` is a
- * negated class.
+ * Creates a filter from the lines of a .dockerignore.
+ * They work like `ignorePaths`, but every pattern is anchored at the top, and `[^…]` is a negated class.
  */
 export function createDockerignore(lines: readonly string[]): PathFilter {
   const ignored = selection(
@@ -38,7 +40,7 @@ function anchored(pattern: string): string {
   return `/${withoutOuterSlashes(pattern)}`;
 }
 
-/** Without leading `./` and `/` and trailing `/`. The loop is linear; a regular expression for the end would not be. */
+/** Removes leading `./` and `/` and trailing `/`. The loop is linear; a regular expression for the end would not be. */
 function withoutOuterSlashes(pattern: string): string {
   let end = pattern.length;
   while (end > 0 && pattern[end - 1] === '/') end -= 1;
@@ -48,7 +50,8 @@ function withoutOuterSlashes(pattern: string): string {
 interface Pattern {
   negated: boolean;
   /**
-   * An expression of RE2 for paths that end with a slash. It matches the beginning of the paths that the pattern names.
+   * An RE2 expression for paths with a slash at their end. It matches the beginning of the paths that the pattern
+   * names.
    */
   expression: string;
 }
@@ -59,7 +62,7 @@ function parse(text: string): Pattern {
   const path = withoutOuterSlashes(body);
   const levels = path.split('/').map((level) => (level === '**' ? ANY_LEVELS : `${nameExpression(level)}/`));
   const isAnchored = path.includes('/') || /^\.?\//.test(body);
-  // What is below a folder follows its slash. A pattern for folders only needs a character after it.
+  // A folder's content follows its slash, so a pattern for folders needs a character after the slash.
   const below = body.endsWith('/') ? '[^/]' : '';
   return { negated, expression: `${isAnchored ? '' : ANY_LEVELS}${levels.join('')}${below}` };
 }
@@ -68,8 +71,8 @@ const ANY_LEVELS = '(?:[^/]*/)*';
 const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
 
 /**
- * Combines the patterns into one function. RE2 takes linear time for every path and pattern. Neighbours of the same
- * kind become one expression, and the last ones are tried first.
+ * Combines the patterns into one function, which takes linear time.
+ * Consecutive patterns of the same kind become one RE2 expression. The last expressions are tried first.
  */
 function selection(patterns: readonly Pattern[]): (path: string) => boolean {
   const runs: { negated: boolean; expressions: string[] }[] = [];
@@ -97,7 +100,7 @@ function nameExpression(name: string): string {
 
 const SLASH = 0x2f;
 
-/** A class never matches the slash, even if a range contains it. */
+/** A character class never matches the slash, even if a range contains it. */
 function characterClass(body: string): string {
   const negated = /^[!^]/.test(body);
   const ranges = [...(negated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)]

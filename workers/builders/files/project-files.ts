@@ -7,28 +7,28 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
 import { VERSION_FILES } from '../toolchains/version-files.js';
 
-/** What detection reads of a project: its files' names, and the text of the files that tell how to build it. */
+/** The files of a project that detection uses: their names, and the content of those that tell how to build it. */
 export interface ProjectFiles {
-  /** True for a file or folder of this name. Paths below the folder are known as well, down to a bound. */
+  /** Returns true for a file or folder of this name. Paths below the folder work too, down to a certain depth. */
   has(name: string): boolean;
-  /** A file's text; undefined if there is none. */
+  /** Returns a file's text; undefined if there is none. */
   text(name: string): string | undefined;
   /** Names in the folder itself. */
   names(): string[];
-  /** Names in a folder below; none if it is not known. */
+  /** Names in a folder below; empty for an unknown folder. */
   below(folder: string): string[];
-  /** What the lock file records about its packages. */
+  /** The engines that the lock file records for its packages. */
   engines: LockedEngines;
 }
 
-/** The part of a configuration that decides how a project is built. It contains no secret. */
+/** Returns the part of a configuration that decides how a project is built. It contains no secret. */
 export function projectOf(configuration: ServiceConfiguration, kind: ServiceKind) {
   const { rootDirectory, runtime, buildMethod, sourceType, buildCommand, startCommand } = configuration;
   return { rootDirectory, kind, settings: { runtime, buildMethod, sourceType, buildCommand, startCommand } };
 }
 
 const TOLD = ['package.json', 'Procfile'];
-/** Files that tell which tools a project uses, and in which version. */
+/** Files that tell which tools a project uses, and which versions. */
 const TOOL_FILES = [
   '.nvmrc',
   '.node-version',
@@ -38,7 +38,7 @@ const TOOL_FILES = [
   '.yarnrc.yml',
   'pnpm-workspace.yaml',
 ];
-/** Lock files tell their format in their first lines. */
+/** These lock files state their format in their first lines. */
 const LOCK_FILES = ['pnpm-lock.yaml', 'yarn.lock'];
 const LOCK_HEAD = 64 * 1024;
 /** Larger lock files are not read for facts about packages. */
@@ -85,7 +85,9 @@ async function lockedEngines(folder: string): Promise<LockedEngines> {
   return npm === undefined ? {} : npmEngines(npm);
 }
 
-/** A small file's text; undefined if there is none, or if a link leads out of the folder. Throws `BuildError`. */
+/**
+ * Returns a small file's text; undefined if it is missing or a link to it leads out of the folder. Throws `BuildError`.
+ */
 export async function textInside(folder: string, name: string): Promise<string | undefined> {
   const path = await resolveInside(folder, name);
   if (typeof path !== 'string') return undefined;
@@ -96,13 +98,13 @@ export async function textInside(folder: string, name: string): Promise<string |
   return readFile(path, 'utf8');
 }
 
-/** The text of a file of any kind; undefined if there is none, if it is too large, or if a link leads out of the folder. */
+/** Returns the text of any file; undefined if it is missing or too large, or if a link leads out of the folder. */
 export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
   const text = await headInside(folder, name, MAX_LOCK_BYTES);
   return text !== undefined && Buffer.byteLength(text) < MAX_LOCK_BYTES ? text : undefined;
 }
 
-/** The first bytes of a file as text; undefined if there is none, or if a link leads out of the folder. */
+/** Returns the first bytes of a file as text; undefined if it is missing or a link leads out of the folder. */
 async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
   const path = await resolveInside(folder, name);
   if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;
@@ -116,7 +118,7 @@ async function headInside(folder: string, name: string, bytes: number): Promise<
   }
 }
 
-/** The real path of a file inside a folder. Throws like `folderInside`. */
+/** Returns the real path of a file inside a folder. Throws like `folderInside`. */
 export async function fileInside(root: string, path: string, what: string): Promise<string> {
   const found = await resolveInside(root, path);
   if (found === OUTSIDE) throw new BuildError(`${what} "${path}" leads out of the repository; name a path inside it`);
@@ -127,8 +129,8 @@ export async function fileInside(root: string, path: string, what: string): Prom
 }
 
 /**
- * The real path of a folder inside another one. Throws a `BuildError` that names the setting `what` if there is no such
- * folder, or if a link leads out.
+ * Returns the real path of a folder inside another one.
+ * Throws a `BuildError` that names the setting `what` if there is no such folder, or if a link leads out.
  */
 export async function folderInside(root: string, path: string, what: string): Promise<string> {
   const found = await resolveInside(root, path);
@@ -139,17 +141,17 @@ export async function folderInside(root: string, path: string, what: string): Pr
   return found;
 }
 
-/** The path, or a link on its way, leads out of the folder. Nothing outside was looked at. */
+/** The path, or a link on its way, leads out of the folder. Nothing outside was read. */
 export const OUTSIDE = Symbol('outside');
-/** There is nothing at the path, and it stays inside the folder. */
+/** Nothing exists at the path, and the path stays inside of the folder. */
 export const MISSING = Symbol('missing');
-/** Linux follows as many links. */
+/** Linux follows this many links. */
 const MAX_LINKS = 40;
 
 /**
- * The real path of a path below `root`, which must be a real path. Links are followed here, part by part, so that
- * nothing outside `root` is read: the answer must not reveal what is on this host. The folder must not change
- * meanwhile.
+ * Returns the real path of a path below `root`, which must be a real path.
+ * This code follows links itself, part by part, and reads nothing outside of `root`: the answer must not reveal what is
+ * on this host. The folder must not change meanwhile.
  */
 export async function resolveInside(root: string, path: string): Promise<string | typeof OUTSIDE | typeof MISSING> {
   if (path.includes('\0')) return MISSING;
@@ -183,7 +185,7 @@ export async function resolveInside(root: string, path: string): Promise<string 
 
 const NAMED = 20;
 
-/** `the folder has: a, b and 3 more`, for errors. */
+/** Returns a list for errors: `the folder has: a, b and 3 more`. */
 export async function contents(folder: string): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.map((entry) => `${entry.name}${entry.isDirectory() ? '/' : ''}`).sort();
@@ -192,7 +194,7 @@ export async function contents(folder: string): Promise<string> {
   return `the folder has: ${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** The part of `path` below `root`; '' for the root itself. */
+/** Returns the part of `path` below `root`; '' for the root itself. */
 export function below(root: string, path: string): string {
   return relative(root, path);
 }

@@ -2,15 +2,15 @@ import { createRequire } from 'node:module';
 import type { RE2JS } from 're2js';
 import { lazily } from '../../../shared/core/lazily.js';
 
-/** Loaded with the first pattern: a worker at rest does without its 3 MiB. */
+/** Loaded with the first pattern, which saves an idle worker 3 MiB. */
 const re2 = lazily(() => createRequire(import.meta.url)('re2js') as { RE2JS: typeof RE2JS });
 
-/** A pattern in RE2's syntax. It takes linear time for every text. Throws if the expression is malformed. */
+/** Compiles a pattern in RE2's syntax, which takes linear time for every text. Throws if it is malformed. */
 export function linearPattern(expression: string): RE2JS {
   return re2().RE2JS.compile(expression);
 }
 
-/** The expression that matches exactly this text. */
+/** Returns the expression that matches exactly this text. */
 export function literally(text: string): string {
   return re2().RE2JS.quote(text);
 }

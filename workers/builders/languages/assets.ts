@@ -3,25 +3,25 @@ import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from './language.js';
 import { node } from './node.js';
 
-/** Scripts that build assets, in order of preference. Laravel's older templates have the last two. */
+/** Scripts that build assets, the best first. The last two come from Laravel's older templates. */
 const SCRIPTS = ['build', 'heroku-postbuild', 'production', 'prod'];
-/** Package → the beginning of its configuration's name, and the command that builds if no script does. */
+/** Package → how its configuration's name begins, and the command that builds if no script does. */
 const BUNDLERS = [
   ['vite', 'vite.config.', 'vite build'],
   ['webpack', 'webpack.config.', 'webpack --mode production'],
 ] as const;
 
 interface AssetsOptions {
-  /** True if the language's own build uses Node.js and the packages of package.json, whether a script builds or not. */
+  /** True if the language's own build always needs Node.js and the packages of package.json. */
   isNeeded?: boolean;
   /** Further scripts to run if package.json has them. */
   also?: readonly string[];
 }
 
 /**
- * The plan of a project in another language, with the assets that Node.js builds in the same folder: they are installed with the package
- * manager of its package.json, and built before the language's own build. The plan itself if package.json builds nothing.
- * Throws `BuildError` if package.json is invalid.
+ * Adds to a plan the assets that Node.js builds in the same folder.
+ * They are installed with the package manager of package.json, and built before the language's own build. Returns the
+ * plan unchanged if package.json builds nothing. Throws `BuildError` if package.json is invalid.
  */
 export function withAssets(
   files: ProjectFiles,
@@ -36,7 +36,7 @@ export function withAssets(
     ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
   ];
   if (build.length === 0 && !isNeeded) return plan;
-  // If only one of them installs something, its dependencies can be taken over from the previous build.
+  // Only a single installation can be copied from the previous build.
   const installed =
     plan.install.length > 0
       ? { prepare: [...(plan.prepare ?? []), ...assets.install] }

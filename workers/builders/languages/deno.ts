@@ -9,20 +9,20 @@ const CONFIGURATIONS = ['deno.json', 'deno.jsonc'];
 const ENTRY_FILES = ['main', 'server', 'app', 'index', 'mod'].flatMap((name) =>
   ['ts', 'tsx', 'js'].map((extension) => `${name}.${extension}`),
 );
-/** What only programs for Deno contain. */
+/** Matches what only programs for Deno contain. */
 const USES_DENO =
   /\bDeno\.(serve|env|listen|readTextFile)\b|\bfrom\s+["'](jsr:|npm:|https:\/\/(deno\.land|esm\.sh|jsr\.io)\/)/;
-/** The modules that the application imports. They are part of its image. */
+/** The folder of modules that the application imports. They are part of its image. */
 const MODULES = '.deno';
 
-/** Deno: deno.json, or a program that uses what only Deno has. */
+/** Deno projects, recognised by deno.json or by a program that uses Deno's own features. */
 export const deno: Language = {
   runtime: 'deno',
   marks: CONFIGURATIONS,
   reads: [...CONFIGURATIONS, '.dvmrc', '.deno-version', ...ENTRY_FILES],
   matches: (files) =>
     CONFIGURATIONS.some(files.has) || ENTRY_FILES.some((name) => USES_DENO.test(files.text(name) ?? '')),
-  // Many projects of Node.js have a deno.json for their editor.
+  // Many Node.js projects have a deno.json for their editor.
   leads: (files) => {
     const scripts = recordIn(files.text('package.json'))?.scripts;
     const isNodes = isRecord(scripts) && (isText(scripts.start) || isText(scripts.build));
@@ -39,7 +39,7 @@ export const deno: Language = {
         languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')]),
       ),
       install: hasConfiguration || hasPackage ? ['deno install'] : [],
-      // Packages of package.json, and of a configuration that says so, are in node_modules.
+      // With a package.json, or a configuration that asks for it, packages are in node_modules.
       manifests:
         hasPackage || /"(nodeModulesDir|vendor|workspace|links|patch)"/.test(configurationOf(files))
           ? null
@@ -56,7 +56,7 @@ export const deno: Language = {
   },
 };
 
-/** A task that watches files is for people; `preview` then starts what was built. */
+/** Returns a task that watches files is for developers. Then the task `preview` starts what was built. */
 function startOf(tasks: ReadonlyMap<string, string>, entry: string | undefined, text: string): string | null {
   const watches = (name: string) => /--watch\b|\bdev\.ts\b/.test(tasks.get(name) ?? '');
   const task = ['start', 'preview', 'serve'].find((name) => tasks.has(name) && !watches(name));
@@ -71,7 +71,7 @@ function configurationOf(files: ProjectFiles): string {
   return CONFIGURATIONS.map((name) => files.text(name)).find((text) => text !== undefined) ?? '';
 }
 
-/** Task → its command. A configuration that Deno itself would refuse has none: Deno says what is wrong with it. */
+/** Returns task → command. Empty for a configuration that Deno would refuse: Deno itself reports what is wrong. */
 function tasksOf(files: ProjectFiles): ReadonlyMap<string, string> {
   const plain = configurationOf(files)
     .replace(/("(?:\\.|[^"\\\n])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, '$1')

@@ -7,11 +7,11 @@ import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const PUBLISHED = '.ranvier/app';
 const PROJECT = /\.(cs|fs|vb)proj$/;
-/** If a solution has several projects, the one with such a name is the application. */
+/** In a solution with several projects, a project with such a name is the application. */
 const SERVER_NAME = /(^|[.\s_-])(web|api|server|app|host|site)$|(web|api|server|app|host|site)$/i;
 const TEST_NAME = /tests?$|\.tests?\.|benchmarks?$/i;
 
-/** .NET: a project of C#, F# or Visual Basic, or the application of a solution. */
+/** .NET projects: in C#, F# or Visual Basic, or the application of a solution. */
 export const dotnet: Language = {
   runtime: 'dotnet',
   marks: ['*.csproj', '*.fsproj', '*.sln'],
@@ -30,7 +30,7 @@ export const dotnet: Language = {
         ? `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}" dotnet ${quoted(`${PUBLISHED}/${assemblyOf(project, text)}.dll`)}`
         : null,
       startAdvice: 'set rootDirectory to the folder of the project that is the application',
-      // A newer runtime than the project's own runs it as well.
+      // Lets a newer runtime than the project's own run it.
       environment: { DOTNET_ROLL_FORWARD: 'Major', DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1' },
       buildEnvironment: { DOTNET_SKIP_FIRST_TIME_EXPERIENCE: '1', MSBUILDDISABLENODEREUSE: '1' },
       caches: { NUGET_PACKAGES: 'nuget', DOTNET_CLI_HOME: 'dotnet' },
@@ -38,7 +38,7 @@ export const dotnet: Language = {
   },
 };
 
-/** The project of the folder itself, or the one of its solution that is the application; null if nothing tells. */
+/** Returns the project in the folder, or the application of its solution; null if neither can be told. */
 function projectOf(files: ProjectFiles): string | null {
   const own = files.names().filter((name) => PROJECT.test(name));
   if (own.length > 0) return only(own);
@@ -70,7 +70,7 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The SDK that global.json names, or else one that builds for the framework that the project targets. */
+/** Returns the SDK that global.json names, otherwise one that builds for the project's target framework. */
 function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   const named = languageWish(files, 'dotnet', [globalVersion(files)]);
   if (named.wish !== null) return named;
@@ -80,7 +80,7 @@ function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   return languageWish(files, 'dotnet', least ? [{ ...least, text: `>=${least.text}`, lowest: true }] : []);
 }
 
-/** What global.json accepts besides the version itself, as its `rollForward` says. */
+/** Returns the versions that the `rollForward` of global.json allows. */
 function globalVersion(files: ProjectFiles): NamedVersion | null {
   const sdk = recordIn(files.text('global.json'))?.sdk;
   const { version, rollForward = 'latestPatch' } = (sdk ?? {}) as Record<string, unknown>;
@@ -93,7 +93,7 @@ function globalVersion(files: ProjectFiles): NamedVersion | null {
     .toLowerCase();
   const until: Readonly<Record<string, string>> = {
     disable: `${version}`,
-    // Hundreds of the last number are bands of features.
+    // The hundreds of the last number are bands of features.
     patch: `>=${version} <${major}.${minor}.${(Math.floor(Number(patch) / 100) + 1) * 100}`,
     feature: `>=${version} <${major}.${Number(minor) + 1}`,
     minor: `>=${version} <${Number(major) + 1}`,

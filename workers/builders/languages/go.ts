@@ -5,10 +5,10 @@ import { wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
-/** If there are several programs below `cmd`, the first of these names is the server. */
+/** If `cmd` holds several programs, the first of these names is the server. */
 const SERVER_NAMES = ['server', 'web', 'api', 'app', 'main', 'http'];
 
-/** Go modules: the main package becomes one binary. */
+/** Go modules. The main package becomes one binary. */
 export const go: Language = {
   runtime: 'go',
   marks: ['go.mod'],
@@ -22,7 +22,7 @@ export const go: Language = {
       ...EMPTY_PLAN,
       versions: wishesFor(languageWish(files, 'go', [versionOf(files)])),
       install: isVendored || isAlone ? [] : ['go mod download'],
-      // A module may be replaced by a folder of the repository, so that the manifests alone are not enough.
+      // If a module is replaced by a folder of the repository, manifests alone do not decide the installation.
       manifests:
         /=>\s*\./.test(files.text('go.mod') ?? '') || files.has('go.work')
           ? null
@@ -36,13 +36,13 @@ export const go: Language = {
   },
 };
 
-/** go.mod names a minimum; older compilers try all the same. */
+/** go.mod names a minimum. Older compilers try to build anyway. */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);
   return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };
 }
 
-/** The package in the project's folder, or the program below `cmd` that is the server. */
+/** Returns the package in the project's folder, or the program below `cmd` that is the server. */
 function mainPackage(files: ProjectFiles): string {
   if (files.names().some((name) => name.endsWith('.go') && !name.endsWith('_test.go'))) return '.';
   const programs = files.below('cmd').filter((name) => files.below(`cmd/${name}`).some((file) => file.endsWith('.go')));

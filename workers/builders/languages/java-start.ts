@@ -1,11 +1,12 @@
-/** Names the port for frameworks that do not read PORT. The service's own variables win. */
+/** Sets the port for frameworks that do not read PORT. The service's own variables take precedence. */
 export const LISTEN = `export SERVER_PORT="\${SERVER_PORT:-$PORT}" QUARKUS_HTTP_PORT="\${QUARKUS_HTTP_PORT:-$PORT}"
 export QUARKUS_HTTP_HOST="\${QUARKUS_HTTP_HOST:-0.0.0.0}" MICRONAUT_SERVER_PORT="\${MICRONAUT_SERVER_PORT:-$PORT}"
 `;
 
 /**
- * Starts the jar that a build has made: that of Quarkus, else the first, by name, that is no sources, documentation or part of another.
- * If several are left, those count that name a main class.
+ * Starts the jar that a build has made.
+ * Quarkus's jar comes first, then the first by name that holds no sources or documentation and is no part of another
+ * jar. If several are left, only those with a main class count.
  */
 export const JAR_PROGRAM = `for jar in target/quarkus-app/quarkus-run.jar build/quarkus-app/quarkus-run.jar */target/quarkus-app/quarkus-run.jar */build/quarkus-app/quarkus-run.jar; do
   [ ! -f "$jar" ] || exec java -jar "$jar"

@@ -7,15 +7,15 @@ import { JAR_PROGRAM, LISTEN, SCRIPT_PROGRAM } from './java-start.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const GRADLE_FILES = ['build.gradle', 'build.gradle.kts', 'settings.gradle', 'settings.gradle.kts'];
-/** What `gradle init` names the folder of the application. */
+/** The folder that `gradle init` creates for the application. */
 const APP_FILES = ['app/build.gradle', 'app/build.gradle.kts'];
-/** A file without a build tool that has the main method. */
+/** Names of source files that have the main method in a project without a build tool. */
 const ENTRY_FILES = ['Main', 'App', 'Application', 'Server'].flatMap((name) => [`${name}.java`, `src/${name}.java`]);
 const CLASSES = '.ranvier/classes';
 const SKIP_TESTS = '-DskipTests -Dmaven.javadoc.skip=true';
-/** The repository of Maven is kept between builds. Options of the project's own `.mvn/maven.config` count as well. */
+/** Keeps Maven's repository between builds. Options in the project's `.mvn/maven.config` apply too. */
 const MAVEN = `-B -ntp -Dmaven.repo.local="$MAVEN_REPOSITORY" ${SKIP_TESTS}`;
-/** Plugins of Maven that make a jar with all that it needs. */
+/** Maven plugins that make a jar with everything it needs. */
 const WHOLE_JARS =
   /<artifactId>(spring-boot|quarkus|micronaut|maven-shade|maven-assembly|helidon|wildfly-jar)-?[\w-]*plugin</;
 
@@ -30,7 +30,7 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // The assets of their pages are built by plugins of Maven and Gradle.
+  // Plugins of Maven and Gradle build the assets of such projects.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
@@ -39,7 +39,7 @@ export const java: Language = {
       ...steps,
       versions: wishesFor(versionOf(files), ...wish),
       startAdvice: 'keep a Main.java in the root directory',
-      // The heap is bounded by the memory of the plan: without it, the virtual machine takes a quarter.
+      // Bounds the heap by the plan's memory. Without it, the virtual machine uses a quarter.
       environment: { JAVA_TOOL_OPTIONS: '-XX:MaxRAMPercentage=75' },
     };
   },
@@ -54,7 +54,7 @@ function maven(files: ProjectFiles): Steps {
   const hasWrapper = files.has('mvnw') && files.has('.mvn/wrapper/maven-wrapper.properties');
   const pom = files.text('pom.xml') ?? '';
   const main = /<mainClass>\s*([\w.$]{1,200})\s*<\/mainClass>/.exec(pom)?.[1];
-  // Only the classes and the jars of others together are the application if no plugin packs them into one jar.
+  // Without a plugin that packs one jar, the application consists of its classes and the other jars.
   const isLoose = main !== undefined && !WHOLE_JARS.test(pom) && !/<modules>/.test(pom);
   const goals = isLoose ? 'package dependency:copy-dependencies -DincludeScope=runtime' : 'package';
   return {
@@ -85,7 +85,7 @@ function gradle(files: ProjectFiles): Steps {
   };
 }
 
-/** The task that makes what can be started. Plugins may be named in a catalog of versions. */
+/** Returns the task that makes something to start. A catalog of versions may name the plugins. */
 function taskOf(text: string): { task: string; makesScript: boolean } {
   if (/org\.springframework\.boot\b/.test(text)) return { task: 'bootJar', makesScript: false };
   if (/io\.ktor\.plugin\b/.test(text)) return { task: 'buildFatJar', makesScript: false };
@@ -96,7 +96,7 @@ function taskOf(text: string): { task: string; makesScript: boolean } {
   return isApplication ? { task: 'installDist', makesScript: true } : { task: 'assemble', makesScript: false };
 }
 
-/** Source files alone, with the jars of the folder lib. */
+/** Builds source files without a build tool, with the jars of the folder lib. */
 function plain(files: ProjectFiles): Steps {
   const entry = ENTRY_FILES.find(files.has) ?? 'Main.java';
   const folder = /^\s*package\s+([\w.]{1,200})\s*;/m.exec(files.text(entry) ?? '')?.[1];
@@ -114,19 +114,19 @@ function plain(files: ProjectFiles): Steps {
   };
 }
 
-/** A wrapper in the repository brings the build tool itself. */
+/** A wrapper in the repository fetches the build tool itself. */
 function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean, files: ProjectFiles) {
   if (hasWrapper) return { tools: [], wish: [] };
   const advice = `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`;
   return { tools: [program(command, advice)], wish: [languageWish(files, name)] };
 }
 
-/** Spring Boot, Quarkus and Micronaut listen where variables say. Other programs read PORT. */
+/** Spring Boot, Quarkus and Micronaut take their port from variables. Other programs read PORT. */
 function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }
 
-/** A file that names the version, or else the least one for which the project is compiled. */
+/** Returns the version that a file names, otherwise the lowest for which the project is compiled. */
 function versionOf(files: ProjectFiles): LanguageWish {
   const named = languageWish(files, 'java', [
     modern(versionFile(files, '.java-version')),
@@ -148,7 +148,7 @@ function versionOf(files: ProjectFiles): LanguageWish {
   ]);
 }
 
-/** Java 8 and older were called 1.8. */
+/** Java 8 and older were called 1.8 and so on. */
 function modern(version: NamedVersion | null): NamedVersion | null {
   return version && { ...version, text: version.text.replace(/^(\D*)1[._](?=\d)/, '$1') };
 }

@@ -13,21 +13,21 @@ import { rust } from './rust.js';
 import { shell } from './shell.js';
 
 /**
- * Asked in this order: many projects contain a Python script, but few Python projects a package.json. A script of the shell decides only if
- * nothing else does.
+ * The order matters: many projects contain a Python script, but few Python projects a package.json. A shell script
+ * decides only if nothing else does.
  */
 export const LANGUAGES: readonly Language[] = [node, deno, go, rust, ruby, php, elixir, java, dotnet, python, shell];
 
 /**
- * The language of a project; null if none is known. A package.json shows a Node.js project, unless another language of it uses Node.js
- * only for its assets.
+ * Returns the language of a project; null if none is recognised.
+ * A package.json means Node.js, unless another language of the project uses Node.js only for its assets.
  */
 export function languageOf(files: ProjectFiles): Language | null {
   const matching = LANGUAGES.filter((language) => language.matches(files));
   return matching.find((language) => language.leads?.(files) === true) ?? matching[0] ?? null;
 }
 
-/** The language of a value of `runtime`; null if that names none. */
+/** Returns the language of a value of `runtime`; null if that names none. */
 export function languageNamed(runtime: string): Language | null {
   return LANGUAGES.find((language) => language.runtime === runtime) ?? null;
 }

@@ -10,7 +10,7 @@ import { program } from '../toolchains/tool.js';
 import type { Language, LanguagePlan } from './language.js';
 
 /**
- * Node projects, recognised by package.json. Development dependencies stay installed: builds need them, and many
+ * Node.js projects, recognised by package.json. Development dependencies stay installed: builds need them, and many
  * applications start with one.
  */
 export const node: Language = {
@@ -40,7 +40,7 @@ export const node: Language = {
       install: files.has('package.json') || files.has('pnpm-workspace.yaml') ? [manager.install] : [],
       manifests: installManifests(files, manifest),
       dependencies: 'node_modules',
-      // workers/builders/detection decides how a Node project is built and started.
+      // workers/builders/detection decides how a Node.js project is built and started.
       build: [],
       start: null,
       manager: manager.name,
@@ -49,9 +49,9 @@ export const node: Language = {
       environment: manager.environment,
       buildEnvironment: {
         ...manager.buildEnvironment,
-        // There is no repository in which hooks could be set up.
+        // Husky would set up hooks, but there is no git repository.
         HUSKY: '0',
-        // Each command has a /tmp of its own: what npm would write there at its end, 0.2 s long, no other command reads.
+        // Each command has its own /tmp. The compile cache would cost 0.2 s, and no other command would read it.
         NODE_DISABLE_COMPILE_CACHE: '1',
         npm_config_audit: 'false',
         npm_config_fund: 'false',
@@ -65,7 +65,7 @@ export const node: Language = {
   },
 };
 
-/** Package that tests use → the variable with which its installation fetches no browser from the network. */
+/** Package that tests use → the variable that keeps its installation from downloading a browser. */
 const BROWSERS: Readonly<Record<string, readonly [variable: string, value: string]>> = {
   cypress: ['CYPRESS_INSTALL_BINARY', '0'],
   playwright: ['PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD', '1'],
@@ -73,7 +73,7 @@ const BROWSERS: Readonly<Record<string, readonly [variable: string, value: strin
   chromedriver: ['CHROMEDRIVER_SKIP_DOWNLOAD', 'true'],
 };
 
-/** Browsers for tests are not installed. An application that names the package itself may need the browser. */
+/** Skips browsers for tests. An application that depends on the package itself may need its browser. */
 function withoutBrowsers(dependencies: Readonly<Record<string, unknown>>): Record<string, string> {
   const unused = Object.entries(BROWSERS).filter(([name]) => dependencies[name] === undefined);
   return Object.fromEntries(unused.map(([, variable]) => variable));
@@ -84,12 +84,12 @@ function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unkno
 }
 
 /**
- * The command that runs the script of an `npm start` itself (`scriptCommand`); null if npm has to run it. `files` are those
- * of the project, then those of the folders above it.
+ * Returns the command that runs an `npm start` script without npm (`scriptCommand`); null if npm has to run it.
+ * `files` are those of the project, then those of the folders above it.
  */
 export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
   const [project] = files;
-  // The file may change the shell or the options of scripts.
+  // An .npmrc may change the shell or the options of scripts.
   if (project === undefined || files.some((folder) => folder?.has('.npmrc'))) return null;
   const { name, version, config, engines, bin, scripts } = manifestOf(project).raw;
   return scriptCommand(command, { name, version, config, engines, bin, scripts: isRecord(scripts) ? scripts : {} });

@@ -1,13 +1,13 @@
 /**
- * Paths that no web server of a PHP project answers: hidden files except `/.well-known/`, and what Composer keeps in the project. All three
- * servers understand this expression.
+ * Paths that a PHP project's web server refuses: hidden files except `/.well-known/`, and what Composer keeps in the
+ * project. All three servers understand this expression.
  */
 const HIDDEN = '/\\.([^w]|w[^e]|w?$)|^/vendor/.*\\.php$|^/(composer\\.(json|lock|phar)|auth\\.json)$';
 
 /**
- * A shell program that serves a PHP project from `root`, a folder below the current one, on PORT. It runs php-fpm of PHP's version
- * behind nginx or Caddy if the host has them, else PHP's own server. It ends if one of them ends, and at TERM after the running requests
- * have ended. All that it writes is below TMPDIR.
+ * Returns a shell program that serves a PHP project from `root`, a folder below the current one, on PORT.
+ * It runs php-fpm of PHP's version behind nginx or Caddy if the host has them, otherwise PHP's own server. It ends if
+ * one of them ends; at TERM it ends after the running requests. It writes only below TMPDIR.
  */
 export function phpServer(root: string): string {
   return `root="$PWD${root === '.' ? '' : `/${root}`}"\n${PROGRAM}`;

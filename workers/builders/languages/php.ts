@@ -9,9 +9,9 @@ import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 import { phpServer } from './php-server.js';
 
-/** Folders that a web server may send, in order of preference, if they have an index.php. */
+/** Folders that a web server may publish, the best first, if they have an index.php. */
 const ROOTS = ['public', 'web', 'webroot', 'html', 'htdocs', 'public_html', 'www', '.'];
-/** Plugins of Composer that change nothing outside its folder of packages. */
+/** Composer plugins that change nothing outside of the packages' folder. */
 const HARMLESS_PLUGINS = ['symfony/runtime', 'symfony/flex', 'php-http/discovery', 'pestphp/pest-plugin'];
 const INSTALL = 'install --no-dev --prefer-dist --no-interaction';
 const COMPOSER = program('composer', 'install Composer (Debian: apt-get install composer)');
@@ -50,15 +50,15 @@ export const php: Language = {
   },
 };
 
-/** The folder that is served, relative to the project; null if no folder has an index.php. */
+/** Returns the published folder, relative to the project; null if no folder has an index.php. */
 function rootOf(files: ProjectFiles): string | null {
   if (files.has('artisan')) return 'public';
   return ROOTS.find((folder) => files.has(folder === '.' ? 'index.php' : `${folder}/index.php`)) ?? null;
 }
 
 /**
- * Packages are installed once for the same lock file. What depends on the project's own files follows in each build: its scripts, and the
- * list of its classes.
+ * Installs packages once for an unchanged lock file.
+ * Each build then runs what depends on the project's own files: its scripts, and the list of its classes.
  */
 function installation(
   files: ProjectFiles,
@@ -82,7 +82,7 @@ function installation(
     plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
   const isExact = files.has('composer.lock') && !reaches;
   return {
-    // Scripts of the project need files that an installation of packages alone does not.
+    // The project's scripts need files that are not there when only packages are installed.
     install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
     manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,
     dependencies: vendor ? null : 'vendor',
@@ -90,7 +90,10 @@ function installation(
   };
 }
 
-/** A version of its own file, or else what composer.json requires: a range that other versions often satisfy as well. */
+/**
+ * Returns the version from its own file, otherwise the range that composer.json requires, which other versions often
+ * satisfy.
+ */
 function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
   const named = languageWish(files, 'php', [versionFile(files, '.php-version')]);
   const range = isRecord(require) && typeof require.php === 'string' ? require.php : null;
@@ -103,7 +106,7 @@ function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
   return languageWish(files, 'php', [required]);
 }
 
-/** Laravel answers no request without a key, and keeps sessions in a database by default. */
+/** Without a key Laravel answers no request. By default it keeps sessions in a database. */
 const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
 if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then
   echo 'APP_KEY is not set: this replica makes one of its own, so that every start signs all users out, and what was encrypted before cannot be read. Set the variable APP_KEY to the output of "php artisan key:generate --show".' >&2

@@ -1,14 +1,17 @@
 import type { ProjectFiles } from '../files/project-files.js';
 
-/** Lock files whose versions pip is held to. */
+/** Lock files whose versions pip must use. */
 export const LOCKS = ['uv.lock', 'poetry.lock', 'pdm.lock'];
-/** Files that an installation writes: what to install, and the versions to hold to. */
+/** Files that an installation writes: the packages to install, and the versions that pip must use. */
 const LIST = '.python_packages.txt';
 const PINS = '.python_packages.lock';
 
-/** Programs for Python 3.11 and later, each on one line: a Dockerfile names them in its environment. */
+/** Programs for Python 3.11 and later. Each is one line, because a Dockerfile passes them as variables. */
 const PROGRAMS = {
-  /** name==version for each package of a lock file that comes from an index. A name with several versions is left to pip. */
+  /**
+   * Prints name==version for each package of a lock file that comes from an index. pip decides if a name has several
+   * versions.
+   */
   LIST_LOCKED: [
     'import sys, tomllib',
     'packages = [p for p in tomllib.load(open(sys.argv[1], "rb")).get("package", []) if "version" in p]',
@@ -17,7 +20,7 @@ const PROGRAMS = {
     'names = [p["name"] for p in packages]',
     'print(*[p["name"] + "==" + p["version"] for p in packages if names.count(p["name"]) == 1], sep="\\n")',
   ].join('; '),
-  /** The dependencies that a pyproject.toml names, of a [project] or of Poetry. */
+  /** Prints the dependencies of a pyproject.toml, from [project] or Poetry's table. */
   LIST_PROJECT: [
     'import re, tomllib',
     'file = tomllib.load(open("pyproject.toml", "rb"))',
@@ -27,7 +30,7 @@ const PROGRAMS = {
     'tables = {n: v if isinstance(v, dict) else {"version": v} for n, v in poetry.items() if n.lower() != "python"}',
     'print(*file.get("project", {}).get("dependencies", []), *[line(n, v) for n, v in tables.items() if not v.get("optional")], sep="\\n")',
   ].join('; '),
-  /** What a Pipfile.lock pins, or else what the Pipfile names. */
+  /** Prints what a Pipfile.lock pins, otherwise what the Pipfile names. */
   LIST_PIPFILE: [
     'import json, os, tomllib',
     'packages = json.load(open("Pipfile.lock"))["default"] if os.path.exists("Pipfile.lock") else tomllib.load(open("Pipfile", "rb")).get("packages", {})',
@@ -42,11 +45,14 @@ export interface PythonInstallation {
   environment: Record<string, string>;
 }
 
-/** How pip installs what the project names, in the versions of its lock file. `pip` is the command up to its arguments. */
+/**
+ * Returns the commands by which pip installs what the project names, in the versions of its lock file.
+ * `pip` is the command up to its arguments.
+ */
 export function pythonInstallation(files: ProjectFiles, pip: string): PythonInstallation {
   if (files.has('requirements.txt')) return plain(`${pip} -r requirements.txt`);
   const project = files.text('pyproject.toml') ?? '';
-  // Many projects have a pyproject.toml only for the settings of their tools.
+  // Many projects have a pyproject.toml only for settings of their tools.
   if (/^[ \t]*\[(project|tool\.poetry)\]/m.test(project)) {
     const isPackage =
       /^[ \t]*\[build-system\]/m.test(project) && !/^[ \t]*package-mode[ \t]*=[ \t]*false/m.test(project);
@@ -54,7 +60,7 @@ export function pythonInstallation(files: ProjectFiles, pip: string): PythonInst
     const pinned = lock === undefined ? pip : `${pip} -c ${PINS}`;
     return using([
       ...(lock === undefined ? [] : [['LIST_LOCKED', ` ${lock} >${PINS}`] as const]),
-      // An application that is no package names its dependencies only.
+      // An application that is no package only lists its dependencies.
       ...(isPackage ? [`${pinned} .`] : [['LIST_PROJECT', ` >${LIST}`] as const, `${pinned} -r ${LIST}`]),
     ]);
   }

@@ -1,28 +1,28 @@
 import type { ProjectFiles } from '../files/project-files.js';
 
-/** Files that may hold a web application, in the order in which they are looked at. */
+/** Files that may define a web application, in the order of the search. */
 const ENTRIES = ['app', 'main', 'server', 'wsgi', 'asgi', 'api', 'application', 'run', 'index'].flatMap((name) => [
   `${name}.py`,
   `src/${name}.py`,
   `app/${name}.py`,
 ]);
-/** Files that are started as they are, if they make no application of a known framework. */
+/** Files to run directly if they define no application of a known framework. */
 const PLAIN = ['main.py', 'app.py', 'server.py', 'run.py', 'src/main.py'];
 export const START_FILES = ['manage.py', ...ENTRIES, 'app/__init__.py', 'streamlit_app.py'];
 
 const WSGI = '(?:\\w+\\.)?(?:Flask|Bottle|Falcon)';
 const ASGI = '(?:\\w+\\.)?(?:FastAPI|Starlette|Litestar|Quart|Sanic)';
-/** `app = Flask(` and `app: FastAPI = FastAPI(`. */
+/** Matches `app = Flask(` and `app: FastAPI = FastAPI(`. */
 const made = (framework: string) => new RegExp(`^(\\w{1,60})\\s{0,4}(?::[^=\\n]{1,80})?=\\s{0,4}${framework}\\(`, 'm');
 const [MADE_WSGI, MADE_ASGI] = [made(WSGI), made(ASGI)];
 
 export interface PythonStart {
   command: string;
-  /** Commands of the build that the framework needs. */
+  /** Commands that the framework needs in the build. */
   build: string[];
 }
 
-/** How a Python project is started; null if nothing tells. `dependencies` is the text that names its packages. */
+/** Returns how to start a Python project; null if unknown. `dependencies` is the text that names its packages. */
 export function pythonStart(files: ProjectFiles, dependencies: string): PythonStart | null {
   const has = (name: string) =>
     new RegExp(`(^|[\\s"'\\[,])${name}(?=$|[\\s"'\\[\\]<>=~!;,@(])`, 'im').test(dependencies);
@@ -56,7 +56,7 @@ function djangoStart(files: ProjectFiles, has: (name: string) => boolean): Pytho
   return { command, build: [collect] };
 }
 
-/** The server of an application that a file makes; null if no file makes one. */
+/** Returns the server for an application that a file defines; null if no file defines one. */
 function applicationStart(files: ProjectFiles, has: (name: string) => boolean): string | null {
   for (const file of [...ENTRIES, 'app/__init__.py']) {
     const text = files.text(file);

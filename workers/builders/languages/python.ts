@@ -9,7 +9,7 @@ import { LOCKS, pythonInstallation } from './python-requirements.js';
 import { pythonStart, START_FILES } from './python-start.js';
 
 const DEPENDENCY_FILES = ['requirements.txt', 'pyproject.toml', 'Pipfile'];
-/** The folder of installed packages. It is part of the image and is found relative to the project. */
+/** The folder of installed packages. It is part of the image; its path is relative to the project. */
 const PACKAGES = '.python_packages';
 const PIP = `python3 -m pip install --target ${PACKAGES}`;
 
@@ -20,7 +20,7 @@ export const python: Language = {
   runtime: 'python',
   marks: DEPENDENCY_FILES,
   reads: [...DEPENDENCY_FILES, '.python-version', 'runtime.txt', ...START_FILES],
-  // Django's pages may have assets that Node.js builds.
+  // Node.js may build assets for Django's pages.
   leads: (files) => files.has('manage.py'),
   matches: (files) =>
     DEPENDENCY_FILES.some((name) => files.has(name)) || files.names().some((name) => name.endsWith('.py')),
@@ -44,7 +44,7 @@ export const python: Language = {
         PIP_DISABLE_PIP_VERSION_CHECK: '1',
         PIP_NO_INPUT: '1',
         PIP_PROGRESS_BAR: 'off',
-        // Compiled files then contain a hash instead of a time, so that equal sources make equal images.
+        // With this, compiled files contain a hash and no time, so that equal sources give equal images.
         SOURCE_DATE_EPOCH: '315532800',
       },
       caches: { PIP_CACHE_DIR: 'pip' },
@@ -52,7 +52,7 @@ export const python: Language = {
   },
 };
 
-/** What a library says about its own versions is a minimum for an application. */
+/** The version range that a library declares is only a minimum for an application. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
   const pipenv = versionIn(files, 'Pipfile', /^python_version\s*=\s*"([^"\n]{1,40})"/m);
@@ -64,7 +64,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/** Null if requirements name other files of the project, or if the project itself is the package to install. */
+/** Returns null if requirements name other files of the project, or if the project itself is installed as a package. */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
   if (text !== undefined) {

@@ -7,10 +7,10 @@ import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
-/** The folder of installed gems. It is part of the image and is found relative to the Gemfile. */
+/** The folder of installed gems. It is part of the image; its path is relative to the Gemfile. */
 const GEMS = '.gems';
 const ENTRY_FILES = ['main.rb', 'app.rb', 'server.rb'];
-/** Gem of a server for Rack → how it listens where the platform asks. */
+/** Gem of a Rack server → options that make it listen where the platform expects it. */
 const SERVERS: Readonly<Record<string, string>> = {
   falcon: 'falcon serve --bind http://0.0.0.0:$PORT',
   unicorn: 'unicorn -l 0.0.0.0:$PORT',
@@ -21,7 +21,7 @@ const SERVERS: Readonly<Record<string, string>> = {
 const NODE_PIPELINES = ['jsbundling-rails', 'cssbundling-rails', 'webpacker', 'shakapacker', 'vite_rails', 'vite_ruby'];
 const PIPELINES = ['sprockets-rails', 'propshaft', 'tailwindcss-rails', 'dartsass-rails', ...NODE_PIPELINES];
 
-/** Ruby projects, recognised by a Gemfile, by config.ru, or by a file that starts them. */
+/** Ruby projects, recognised by a Gemfile, a config.ru, or a file that starts them. */
 export const ruby: Language = {
   runtime: 'ruby',
   marks: ['Gemfile', 'config.ru'],
@@ -48,11 +48,11 @@ export const ruby: Language = {
           ? 'add a server for config.ru to the Gemfile ("bundle add puma", or "bundle add rackup webrick")'
           : `name the file that starts it ${ENTRY_FILES.join(', ')}, or keep a config.ru and add puma to the Gemfile`,
       environment: {
-        // Without it, Ruby takes templates with letters of other languages for invalid.
+        // Without it, Ruby rejects templates with non-ASCII letters as invalid.
         LANG: 'C.UTF-8',
         RACK_ENV: 'production',
         APP_ENV: 'production',
-        // Threads otherwise hold memory that others could use.
+        // Otherwise threads keep memory that others could use.
         MALLOC_ARENA_MAX: '2',
         ...(install.length > 0 ? bundlerEnvironment(files) : {}),
         ...(isRails ? { RAILS_ENV: 'production', RAILS_LOG_TO_STDOUT: '1', RAILS_SERVE_STATIC_FILES: '1' } : {}),
@@ -69,7 +69,7 @@ export const ruby: Language = {
   },
 };
 
-/** Older versions of Rails do not know the first one. The bundles are built by the scripts already. */
+/** Older versions of Rails do not know the first one. By then, scripts have already built the bundles. */
 const RAILS_BUILD = {
   SECRET_KEY_BASE_DUMMY: '1',
   SECRET_KEY_BASE: 'of-the-build-only',
@@ -83,22 +83,23 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
     BUNDLE_PATH: GEMS,
     BUNDLE_WITHOUT: 'development:test',
     ...(files.has('Gemfile.lock') ? { BUNDLE_DEPLOYMENT: '1' } : {}),
-    // A configuration in the repository is of its author's machine, and would win over these variables.
+    // A configuration in the repository belongs to its author's machine, and would override these variables.
     BUNDLE_APP_CONFIG: GEMS,
-    // The Bundler that is there runs, and does not install the one that wrote the lock file. Before 2.6, any value of the second does it.
+    // Uses the installed Bundler instead of installing the one that wrote the lock file. Before 2.6, any value of the
+    // second variable does this.
     BUNDLE_VERSION: 'system',
     BUNDLER_VERSION: '2',
   };
 }
 
-/** `isExact` if Gemfile and lock file alone decide what is installed. */
+/** `isExact` is true if Gemfile and lock file alone decide what is installed. */
 function installation(files: ProjectFiles): { install: string[]; isExact: boolean } {
   const gemfile = uncommented(files.text('Gemfile') ?? '');
   const lock = files.text('Gemfile.lock');
   if (!/^[ \t]*(gem|gemspec|eval_gemfile|instance_eval|eval|require_relative)\b/m.test(gemfile))
     return { install: [], isExact: false };
   const isVendored = files.has('vendor/cache');
-  // The gems that were vendored on another platform may lack those of this one. Packed gems are not used again.
+  // Gems that were vendored on another platform may not cover this one. Packed gems are not copied to the next build.
   const install = `${isVendored ? 'bundle install --local || bundle install' : 'bundle install'} && rm -rf ${GEMS}/ruby/*/cache`;
   if (lock !== undefined && !runsHere(lock)) {
     const add = `BUNDLE_DEPLOYMENT=false bundle lock ${isVendored ? '--local ' : ''}--add-platform ${PLATFORM}`;
@@ -110,13 +111,13 @@ function installation(files: ProjectFiles): { install: string[]; isExact: boolea
 
 const PLATFORM = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux`;
 
-/** True if the lock file was written for this platform, or for every one. */
+/** Returns true if the lock file was written for this platform, or for all. */
 function runsHere(lock: string): boolean {
   const platforms = /^PLATFORMS\n((?: {2}\S.*\n?)+)/m.exec(lock.replace(/\r/g, ''))?.[1]?.trim().split(/\s+/) ?? [];
   return platforms.length === 0 || ['ruby', PLATFORM, `${PLATFORM}-gnu`].some((name) => platforms.includes(name));
 }
 
-/** The names of the gems that are locked, or else named, with `rackup` if a gem brings that program. */
+/** Returns the names of the locked gems, otherwise of those in the Gemfile. Adds `rackup` if a gem has that program. */
 function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   const lock = files.text('Gemfile.lock') ?? '';
   const locked = [...lock.matchAll(/^ {4}([\w.-]+) \(([^)]*)\)/gm)];
@@ -127,8 +128,8 @@ function gemsOf(files: ProjectFiles): ReadonlySet<string> {
 }
 
 /**
- * What `ruby` in the Gemfile says. Bundler refuses every other version than the one it names, so that a later one of the same minor
- * version will not do.
+ * Returns the version in the Gemfile's `ruby` line. Bundler refuses every other version, even a later one of the same
+ * minor version.
  */
 function requiredRuby(files: ProjectFiles): NamedVersion | null {
   const line = /^[ \t]*ruby[ \t(]+(.{1,200})$/m
@@ -175,7 +176,7 @@ function startOf(files: ProjectFiles, gems: ReadonlySet<string>, isRails: boolea
   return entry === undefined ? null : `${run}ruby ${entry}`;
 }
 
-/** Rails does not start without a secret. With one of its own it does, and the log says what that means. */
+/** Rails does not start without a secret. A generated one lets it start, and the log says what that means. */
 function withSecret(start: string): string {
   const keys = ['config/master.key', 'config/credentials/production.key'].map((file) => `[ ! -e ${file} ]`);
   const missing =

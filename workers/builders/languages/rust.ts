@@ -8,13 +8,13 @@ import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 
 const BINARY = '.ranvier/app';
 
-/** Rust: the package's binary, compiled for release. Compiled dependencies stay in the service's cache. */
+/** Rust: a release build of the package's binary. Compiled dependencies stay in the service's cache. */
 export const rust: Language = {
   runtime: 'rust',
   marks: ['Cargo.toml'],
   reads: ['Cargo.toml', 'rust-toolchain', 'rust-toolchain.toml'],
   matches: (files) => files.has('Cargo.toml'),
-  // Packages of Node.js may have a part in Rust, which their own build compiles.
+  // A Node.js package may have a part in Rust, which its own build compiles.
   leads: (files) => files.has('src/main.rs') && !/^\s*crate-type\s*=/m.test(files.text('Cargo.toml') ?? ''),
   plan(files): LanguagePlan {
     const isVendored = files.has('vendor') && (files.has('.cargo/config.toml') || files.has('.cargo/config'));
@@ -37,7 +37,7 @@ export const rust: Language = {
   },
 };
 
-/** The toolchain file is a pin; `rust-version` a minimum that cargo itself checks. */
+/** Returns the toolchain file pins a version; `rust-version` is a minimum that cargo itself checks. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const channel = versionIn(files, 'rust-toolchain.toml', /^\s*channel\s*=\s*"([^"\n]{1,60})"/m);
   const plain = (files.text('rust-toolchain') ?? '').includes('[')
@@ -50,7 +50,7 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   return [...named, minimum && { text: `>=${minimum.text}`, source: 'rust-version in Cargo.toml', optional: true }];
 }
 
-/** The binary to build; throws `BuildError` if there are several and nothing says which one is the server. */
+/** Returns the binary to build. Throws `BuildError` if there are several and nothing says which one is the server. */
 function binaryOf(files: ProjectFiles): string | null {
   const text = files.text('Cargo.toml') ?? '';
   const defaultRun = /^\s*default-run\s*=\s*"([\w-]{1,100})"/m.exec(text)?.[1];
@@ -73,7 +73,7 @@ function binaryOf(files: ProjectFiles): string | null {
   return membersBinary(files, text);
 }
 
-/** The only member of a workspace that has a main program. */
+/** Returns the only member of a workspace that has a main program. */
 function membersBinary(files: ProjectFiles, text: string): string | null {
   if (!/^\[workspace\]/m.test(text))
     throw new BuildError('Cargo.toml has no binary: add a src/main.rs, or set buildCommand and startCommand');

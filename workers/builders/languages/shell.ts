@@ -1,10 +1,10 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** Pages and programs of Node.js without a package.json are recognised later. */
+/** Pages and Node.js programs without a package.json are recognised later. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
-/** A script that starts something, if nothing else says what the project is. */
+/** A shell script that starts something, for a project that nothing else identifies. */
 export const shell: Language = {
   runtime: 'shell',
   marks: SCRIPTS,

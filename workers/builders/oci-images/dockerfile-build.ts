@@ -17,7 +17,7 @@ import { explainBuildah } from './explain-buildah.js';
 import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
 import type { ImageConfig } from './oci-layout.js';
 
-/** Arguments: the folder of inputs, the storage that stays for the next build. */
+/** Takes as arguments the folder of inputs, and the storage that is kept for the next build. */
 const PREPARE = `
 set -e
 inputs=$1 storage=$2
@@ -29,8 +29,8 @@ run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver
 `;
 
 /**
- * Builds with buildah and writes the id of the image into the storage. The inputs have the images that the Dockerfile names. Further arguments:
- * those of `buildah build`.
+ * Builds with buildah and writes the image's id into the storage. The inputs contain the images that the Dockerfile
+ * names. Further arguments go to `buildah build`.
  */
 const BUILD = `${PREPARE}
 while read -r folder name; do
@@ -43,12 +43,12 @@ cp /tmp/image-id "$storage/image-id"
 run inspect --type image localhost/built >"$storage/image"
 `;
 
-/** Unpacks the image that was built last. */
+/** Unpacks the image of the last build. */
 const UNPACK = `${PREPARE}
 run push --quiet --disable-compression --signature-policy "$inputs/policy.json" localhost/built oci:layout:image
 ${UNPACK_LAYOUT}
 `;
-/** Where the commands of a build see the folder of inputs. */
+/** The path of the folder of inputs inside of the build. */
 const INPUTS = `${TOOLS_PATH}/inputs`;
 const REGISTRIES = 'unqualified-search-registries = ["docker.io"]\nshort-name-mode = "permissive"\n';
 const POLICY = '{ "default": [{ "type": "insecureAcceptAnything" }] }\n';
@@ -88,7 +88,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   });
   return limit.within('storing the image', async () => {
     const id = await textInside(storage, 'image-id');
-    // A build of one service must not name the image of another one.
+    // The service's id keeps a build from naming another service's image.
     const digest = createHash('sha256').update(`${request.serviceId} ${id}`).digest('hex');
     const unpack = async (directory: string) => {
       await runImageTools(task, directory, shellCommand('unpack', storage), {
@@ -133,7 +133,7 @@ async function writeInputs(
   }
 }
 
-/** Copies the images that the Dockerfile names, with the account of the service, and notes under which names the build knows them. */
+/** Copies the images that the Dockerfile names, with the service's account. Notes the names that the build uses. */
 async function copyBases(
   task: ImageTask,
   inputs: string,

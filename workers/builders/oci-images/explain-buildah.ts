@@ -1,13 +1,14 @@
 import { guardedHeader } from '../dockerfile/dockerfile-guard.js';
 
 const AT_STEP = /^Error: (?:building|error building) at STEP "((?:[^"\\]|\\.)*)": (.*)$/s;
-/** What buildah adds for its own developers. */
+/** Details that buildah adds for its own developers. */
 const INTERNAL = / &imagebuilder\.Step\{.*$/s;
 const ORIGINAL = /Original:("(?:[^"\\]|\\.)*")/;
 
 /**
- * What went wrong in a Dockerfile, with the line and its text. `dockerfile` is what was given to buildah, `cause` the line with which it
- * ended. Null if that line says nothing of an instruction.
+ * Returns what went wrong in a Dockerfile, with the line and its text.
+ * `dockerfile` is the text that buildah got, `cause` its last line of output. Returns null if that line names no
+ * instruction.
  */
 export function explainBuildah(dockerfile: string, cause: string): string | null {
   const [, quoted = '', said = ''] = AT_STEP.exec(cause) ?? [];
@@ -20,7 +21,7 @@ export function explainBuildah(dockerfile: string, cause: string): string | null
   return `${place} of the Dockerfile, ${step.slice(0, 200)}: ${reason}`;
 }
 
-/** The number of the line on which an instruction begins, without the lines that the platform has put first. */
+/** Returns the line number at which an instruction begins, not counting the platform's own lines at the top. */
 function lineOf(dockerfile: string, step: string): number | null {
   const wanted = spaced(step);
   const lines = dockerfile.split('\n');

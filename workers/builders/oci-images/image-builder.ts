@@ -27,7 +27,7 @@ import type { RegistryClient } from './registry-client.js';
 const IMAGE_FILE = 'image.json';
 const GRACE_MS = 2000;
 const MAX_VOLUMES = 100;
-/** Unpacks `layout`. `umoci unpack` would also read each file again, for a list of digests that is not needed here. */
+/** Unpacks `layout`. `umoci unpack` would read each file again to make a list of digests that is not needed here. */
 export const UNPACK_LAYOUT = `mkdir bundle
 umoci raw unpack --image layout:image bundle/rootfs
 umoci raw runtime-config --image layout:image --rootfs bundle/rootfs bundle/config.json`;
@@ -38,7 +38,7 @@ export interface ImageBuilderOptions {
   sandbox: Sandbox;
   images: FolderImageStore;
   registry: RegistryClient;
-  /** ALLOW_LOCAL_REPOSITORIES: registries at private addresses are allowed. */
+  /** True if registries at private addresses are allowed (ALLOW_LOCAL_REPOSITORIES). */
   allowLocal: boolean;
   findAccount: FindAccount;
 }
@@ -52,7 +52,7 @@ export interface ImageTask {
   folder: BuildFolder;
 }
 
-/** Takes over the image that the configuration names, with the digest of the deployment. Throws `BuildError`. */
+/** Copies the image that the configuration names, with the deployment's digest. Throws `BuildError`. */
 export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   const { options, request, context, limit, folder } = task;
   const { image, pinned } = requestedImage(request);
@@ -72,8 +72,9 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
 }
 
 /**
- * Copies an image into a new layout. Throws `ImageUnavailableError`, and `SourceError` if its registry is at a private address: an operator
- * has named the registry of an account.
+ * Copies an image into a new layout.
+ * Throws `ImageUnavailableError`, and `SourceError` if its registry is at a private address, unless an operator has
+ * named that registry for an account.
  */
 export async function pull(
   { options, limit }: Pick<ImageTask, 'limit'> & { options: Pick<ImageBuilderOptions, 'registry' | 'allowLocal'> },
@@ -92,13 +93,13 @@ export async function pull(
 interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env'> {
   /** Names the step in the message of a failure. */
   what: string;
-  /** A better message than the last line of the output; null if there is none. */
+  /** Returns a better message than the output's last line; null if there is none. */
   explain?: (cause: string) => string | null;
 }
 
 /**
- * Runs a command of the programs for images in a folder, as the root of a user namespace, in the network and within the limits of the
- * build. Throws `BuildError` if it fails.
+ * Runs a command of the image programs in a folder, as root of a user namespace.
+ * It gets the network and the limits of the build. Throws `BuildError` if it fails.
  */
 export async function runImageTools(
   { options, request, context, limit }: ImageTask,
@@ -106,7 +107,7 @@ export async function runImageTools(
   command: string,
   { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
-  // The folder alone: what is in it may have links in the store of layers.
+  // Only the folder itself: its content may have links into the store of layers.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
   const spec = { ...imageSandbox(request, directory), ...folders, command, cwd: '', env, imageTools: true as const };
@@ -132,8 +133,8 @@ interface Unpacking {
 }
 
 /**
- * Unpacks an image and stores it, unless this host has it already: each digest is unpacked once. Throws `BuildError` if the image is too
- * large or cannot be started.
+ * Unpacks and stores an image, unless this host has its digest already.
+ * Throws `BuildError` if the image is too large or cannot be started.
  */
 export async function storeImage(task: ImageTask, { digest, runtime, unpack }: Unpacking): Promise<BuiltImage> {
   const { options, folder } = task;
@@ -153,7 +154,7 @@ export async function storeImage(task: ImageTask, { digest, runtime, unpack }: U
   return built;
 }
 
-/** Makes the folders that VOLUME names, as a container engine does. A path with a link in it stays as the image has it. */
+/** Makes the folders that VOLUME names, as container engines do. A path with a link in it stays as it is. */
 async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   for (const volume of volumes.slice(0, MAX_VOLUMES)) {
     let path = rootfs;
@@ -168,7 +169,7 @@ async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   }
 }
 
-/** `bundle` has what umoci writes and, in `IMAGE_FILE`, the image's configuration and size. */
+/** `bundle` holds what umoci wrote, and the image's configuration and size in `IMAGE_FILE`. */
 async function describe(
   { request }: ImageTask,
   bundle: string,
@@ -180,7 +181,7 @@ async function describe(
   const startCommand = request.configuration.startCommand.trim();
   const manifest = manifestOf(image as ImageConfig, unpacked as UnpackedConfig, { runtime, startCommand });
   const limitMb = storageMb(request);
-  // The first images were stored without their size.
+  // Images that earlier versions stored have no size.
   const sizeMb: number | null = image.sizeMb === undefined ? await usedMb(join(bundle, 'rootfs')) : image.sizeMb;
   if (sizeMb === null) throw new BuildError('the image has too many files; remove what it does not need');
   if (sizeMb > limitMb) {

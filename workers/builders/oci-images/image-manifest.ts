@@ -2,7 +2,7 @@ import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/mod
 import { BuildError } from '../../failures/explained.js';
 import type { Healthcheck, ImageConfig } from './oci-layout.js';
 
-/** What umoci writes beside an unpacked image: the user is looked up in the image's own files. */
+/** What umoci writes beside an unpacked image. It looks the user up in the image's own files. */
 export interface UnpackedConfig {
   process: {
     user: { uid: number; gid: number; additionalGids?: number[] };
@@ -11,16 +11,16 @@ export interface UnpackedConfig {
   };
 }
 
-/** Architectures as images name them, by the name that Node.js gives the machine. */
+/** Node.js's name of an architecture → the name in images. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Docker's interval and time limit of a check, in milliseconds, and the failures that it allows. */
+/** Docker's defaults for a check: interval and timeout in milliseconds, and the number of tolerated failures. */
 const CHECK_MS = 30_000;
 const CHECK_RETRIES = 3;
 
 /**
- * How an unpacked image is started. `startCommand` replaces what the image starts. Throws `BuildError` if the image is for another
- * machine, or if nothing names a command.
+ * Returns how an unpacked image is started. `startCommand` replaces the image's own command.
+ * Throws `BuildError` if the image is for another architecture, or if nothing names a command.
  */
 export function manifestOf(
   image: ImageConfig,
@@ -56,7 +56,7 @@ export function manifestOf(
   };
 }
 
-/** Null if the image has no check. What it leaves out is as in Docker. */
+/** Returns null if the image has no check. Missing values get Docker's defaults. */
 function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): ImageHealthCheck | null {
   const [how, ...words] = Test ?? [];
   const args = how === 'CMD-SHELL' ? ['/bin/sh', '-c', words.join(' ')] : words;
@@ -65,7 +65,7 @@ function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): Image
   return { args, intervalMs: time(Interval), timeoutMs: time(Timeout), retries: Math.max(1, Retries || CHECK_RETRIES) };
 }
 
-/** The number of `80/tcp` or `80`; nothing for other protocols. */
+/** Returns the number of `80/tcp` or `80`, and nothing for other protocols. */
 function tcpPort(text: string): number[] {
   const [, port] = /^(\d{1,5})(?:\/tcp)?$/.exec(text) ?? [];
   return port === undefined ? [] : [Number(port)];

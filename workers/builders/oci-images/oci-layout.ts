@@ -6,7 +6,7 @@ interface Descriptor {
   size: number;
 }
 
-/** The descriptor of the only image of an OCI layout. */
+/** Returns the descriptor of the only image of an OCI layout. */
 async function imageOf(layout: string): Promise<Descriptor> {
   const { manifests } = JSON.parse(await readFile(join(layout, 'index.json'), 'utf8')) as { manifests: Descriptor[] };
   const [image, ...others] = manifests;
@@ -14,19 +14,19 @@ async function imageOf(layout: string): Promise<Descriptor> {
   return image;
 }
 
-/** The digest of the image of an OCI layout: 64 hex digits. */
+/** Returns the digest of the image of an OCI layout: 64 hex digits. */
 export async function digestOf(layout: string): Promise<string> {
   return hexOf((await imageOf(layout)).digest);
 }
 
-/** The names of the blobs that the image of a layout needs: its manifest, its configuration and its layers. */
+/** Returns the names of the blobs that a layout's image needs: its manifest, its configuration and its layers. */
 export async function blobsOf(layout: string, read: (digest: string) => Promise<Buffer>): Promise<string[]> {
   const manifest = await digestOf(layout);
   const { config, layers } = JSON.parse(String(await read(manifest))) as { config: Descriptor; layers: Descriptor[] };
   return [...new Set([manifest, ...[config, ...layers].map(({ digest }) => hexOf(digest))])];
 }
 
-/** The parts of an image's configuration that say how it is started. */
+/** The parts of an image's configuration that decide how it is started. */
 export interface ImageConfig {
   os?: string;
   architecture?: string;
@@ -40,7 +40,7 @@ export interface ImageConfig {
   };
 }
 
-/** HEALTHCHECK as Docker's format has it; the format of OCI has none. Times are in nanoseconds, 0 for the usual time. */
+/** HEALTHCHECK in Docker's format; the OCI format has none. Times are in nanoseconds; 0 stands for the default. */
 export interface Healthcheck {
   /** `["CMD", program, argument…]`, `["CMD-SHELL", command line]` or `["NONE"]`. */
   Test?: string[] | null;
@@ -49,7 +49,7 @@ export interface Healthcheck {
   Retries?: number;
 }
 
-/** The configuration of the image of a layout. */
+/** Returns the configuration of the image of a layout. */
 export async function configOf(layout: string): Promise<ImageConfig> {
   const read = async (digest: string) => JSON.parse(await readFile(join(layout, 'blobs', 'sha256', digest), 'utf8'));
   const { config } = (await read(await digestOf(layout))) as { config: Descriptor };

@@ -11,27 +11,32 @@ import type { RegistryAccount } from '../../docker/registry.js';
 import { explainPull, PullError } from '../../failures/pull-error.js';
 import { blobsOf, type Healthcheck, type ImageConfig } from './oci-layout.js';
 
-/** The time limit of the deployment usually ends a copy before this, in milliseconds. */
+/** An upper bound, in milliseconds. The deployment's own time limit usually ends a copy sooner. */
 const COPY_MS = 60 * 60_000;
 const COPY_LIMITS = { memoryBytes: 2 * 1024 ** 3, processorSeconds: 3600 };
 /** Layers that no image has used for this time are removed, in milliseconds. */
 const UNUSED_MS = 30 * 24 * 60 * 60_000;
-/** The folder of the blobs, as skopeo names it. */
+/** skopeo's name of the folder with blobs. */
 const BLOBS = 'sha256';
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/;
 
-/** Looks up images in their registries and copies them, by skopeo. A layer that several images share is copied once. */
+/**
+ * Looks up images in their registries and copies them with skopeo. A layer that several images share is copied once.
+ */
 export class RegistryClient {
   readonly #folder: string;
   readonly #environment: Readonly<Record<string, string>>;
 
-  /** The layers of all images are kept in a folder of DATA_DIR. The variables of BUILD_ENV, such as a proxy, count for registries too. */
+  /**
+   * Layers of all images are kept in a folder of DATA_DIR. Variables of BUILD_ENV, such as a proxy, apply to registries
+   * too.
+   */
   constructor({ dataDir, buildEnvironment }: Pick<Config, 'dataDir' | 'buildEnvironment'>) {
     this.#folder = join(dataDir, 'layers');
     this.#environment = buildEnvironment;
   }
 
-  /** The digest that a name stands for at its registry now: 64 hex digits. Throws `PullError`. */
+  /** Returns the digest to which a name resolves now: 64 hex digits. Throws `PullError`. */
   async resolve(name: string, account: RegistryAccount | undefined, signal?: AbortSignal): Promise<string> {
     const manifest = await this.#skopeo(name, account, signal, (flags) => [
       'inspect',
@@ -43,8 +48,8 @@ export class RegistryClient {
   }
 
   /**
-   * The HEALTHCHECK of an image for this machine's architecture, which a copy loses if the image has Docker's format; null if it has none.
-   * Throws `PullError`.
+   * Returns an image's HEALTHCHECK for this machine's architecture; null if it has none. Throws `PullError`.
+   * If the image has Docker's format, its copy loses the check.
    */
   async healthcheck(
     name: string,
@@ -60,8 +65,8 @@ export class RegistryClient {
   }
 
   /**
-   * Copies an image for this machine's architecture into a new OCI layout, in which its name is `image`. Throws `PullError`; an abort
-   * rejects with the signal's reason.
+   * Copies an image for this machine's architecture into a new OCI layout, which calls it `image`. Throws `PullError`;
+   * an abort rejects with the signal's reason.
    */
   async copy(name: string, layout: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<void> {
     await this.#skopeo(name, account, signal, (flags) => {
@@ -78,7 +83,7 @@ export class RegistryClient {
     }
   }
 
-  /** Removes layers that were not used for 30 days, and what a copy that was interrupted has left. */
+  /** Removes layers that were unused for 30 days, and what interrupted copies left. */
   async sweep(): Promise<void> {
     await removeOld(join(this.#folder, BLOBS), UNUSED_MS);
     await removeOld(this.#folder, 2 * COPY_MS, BLOBS);
@@ -132,7 +137,7 @@ function loginFile({ serveraddress, username, password }: RegistryAccount): stri
   });
 }
 
-/** The message of skopeo's last line, which is `time="…" level=fatal msg="…"`. */
+/** Returns the message in skopeo's last line, which is `time="…" level=fatal msg="…"`. */
 function reasonOf(stderr: string): string {
   const line = stderr.trim().split('\n').at(-1) ?? '';
   const [, quoted] = /msg=("(?:[^"\\]|\\.)*")/.exec(line) ?? [];

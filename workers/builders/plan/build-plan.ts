@@ -10,12 +10,15 @@ import { planNode } from './node-plan.js';
 import type { BuildCapabilities, BuildPlan, Settings } from './plan-model.js';
 import { givenStart, lineOfProcfile, NoApplicationError, noStart, shared } from './plan-parts.js';
 
-/** The languages that have a base image by default (BASE_IMAGES). Of others a Dockerfile knows more. */
+/**
+ * The languages with a default base image (BASE_IMAGES). For every other language, a repository's Dockerfile is
+ * preferred.
+ */
 const IMAGED: readonly string[] = ['node', 'python', 'go'];
 
 /**
- * Decides how to build and start a project. Settings take precedence over what the files suggest. With `containers`,
- * the caller must have checked `wantsDockerfile` first. Throws `BuildError`.
+ * Decides how to build and start a project. Settings take precedence over what the files suggest.
+ * With `containers`, the caller must have checked `wantsDockerfile` first. Throws `BuildError`.
  */
 export function planBuild(
   project: DetectedProject,
@@ -47,8 +50,8 @@ function planProject(
 }
 
 /**
- * True if files are published and nothing runs: because the settings say so, or because the project has only a page. A
- * Node project may also turn out to be one by its plan.
+ * Returns true if files are published and nothing runs, because of the settings or because the project has only a page.
+ * The plan of a Node.js project may show later that it is a site as well.
  */
 function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
@@ -58,7 +61,7 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
   return page && givenStart(files, kind, settings) === null && languageOf(files) === null;
 }
 
-/** True if the Dockerfile decides what the project is: because the settings say so, or because no other file tells. */
+/** Returns true if the Dockerfile decides what the project is: the settings say so, or no other file tells. */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
   if (asksForDockerfile(settings)) return true;
@@ -68,13 +71,13 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/** As `wantsDockerfile`, on a host that builds every language without an image. */
+/** Does as `wantsDockerfile`, for a host that builds every language without images. */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;
 }
 
-/** True if the settings ask for the Dockerfile. */
+/** Returns true if the settings ask for the Dockerfile. */
 export function asksForDockerfile({ runtime, buildMethod }: Pick<Settings, 'runtime' | 'buildMethod'>): boolean {
   return buildMethod === 'dockerfile' || runtime === 'docker';
 }
@@ -92,7 +95,7 @@ function chooseLanguage(files: ProjectFiles, { runtime }: Settings): Language | 
   return runtime === 'auto' || runtime === 'static' ? languageOf(files) : languageNamed(runtime);
 }
 
-/** True for a server of one file, without a package.json. The scripts of pages have the same names. */
+/** Returns true for a server in one file, without a package.json. Scripts of pages can have the same names. */
 function isScript({ files, pages }: DetectedProject, { runtime, startCommand }: Settings): boolean {
   if (runtime !== 'auto' || startCommand.trim() !== '' || files.has('Procfile')) return false;
   if (LANGUAGES.some((language) => language !== node && language.matches(files))) return false;
@@ -124,7 +127,7 @@ function processPlan(
   };
 }
 
-/** If nothing builds a site, nothing is installed either: its files are published as they are. */
+/** If nothing builds a site, nothing is installed: its files are published as they are. */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
   if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
   const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;

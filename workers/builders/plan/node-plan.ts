@@ -13,7 +13,7 @@ import { directStart, node } from '../languages/node.js';
 import type { BuildPlan, PublishPlan, Settings } from './plan-model.js';
 import { noStart, procfileCommand, shared } from './plan-parts.js';
 
-/** Decides for a project with a package.json, and for one that `runtime` says is of Node.js. Throws `BuildError`. */
+/** Plans a project with a package.json, or one whose `runtime` is Node.js. Throws `BuildError`. */
 export function planNode(project: DetectedProject, kind: ServiceKind, settings: Settings): BuildPlan {
   const { files, workspace, platforms } = project;
   const app = project.app ?? { files, manifest: readManifest('{}'), framework: null, nx: null };
@@ -64,13 +64,13 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
   };
 }
 
-/** The project's folders that are kept for its next build, relative to where it is built. */
+/** Returns the project's folders that are kept for its next build, relative to where it is built. */
 function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
   const below = posix.relative(build, project);
   return folders.map((folder) => posix.join(below, folder));
 }
 
-/** A preview shows what a build has written. Pages are published without it. */
+/** Adds a preview, which serves what a build has written. Without one, the pages are published. */
 function addPreview(starts: Start[], { build, publish }: NodeDecision, { app }: DetectedProject, run: string): void {
   const script = app === null || build === null || publish.length > 0 ? null : previewScript(app);
   if (script !== null) starts.push({ command: `${run} ${script}`, needs: null, isPreview: true });
@@ -81,7 +81,7 @@ function refuseUnrouted(isStatic: boolean, kind: ServiceKind): null {
   return null;
 }
 
-/** Where and with which commands a Node project is installed and built. */
+/** Returns where a Node.js project is installed and built, and by which commands. */
 function nodeSteps(
   { folder, workspace }: DetectedProject,
   { build, prepare }: NodeDecision,
@@ -106,7 +106,9 @@ function nodeSteps(
   };
 }
 
-/** Programs of the project itself, then those of its workspace. The folders are relative to where a command runs. */
+/**
+ * Returns the folders with the project's own programs, then those of its workspace, relative to where a command runs.
+ */
 function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;
   const below = workspace.folder === '' ? folder : folder.slice(workspace.folder.length + 1);

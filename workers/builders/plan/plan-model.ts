@@ -23,17 +23,17 @@ export interface BuildPlan
   tools: Tool[];
   install: string[];
   build: string[];
-  /** Where the commands of `install` and `build` run, and where the application starts. Relative to the repository. */
+  /** Where the commands of `install` and `build` run, and where the application starts; relative to the repository. */
   folders: { install: string; build: string; project: string };
-  /** Folders of packages of the workspace that the project can do without, relative to where is installed. */
+  /** Folders of workspace packages that the project does not need, relative to the folder of the installation. */
   unneeded?: readonly string[];
   /** Empty for a static site. Otherwise the first of `starts`. */
   startCommand: string;
-  /** In order of preference: the first whose file exists after the build is used. */
+  /** The best first. The first one whose file exists after the build is used. */
   starts: Start[];
-  /** What the Procfile wants to run before each release; absent if it names nothing. */
+  /** The command that the Procfile runs before each release; absent if it names none. */
   releaseCommand?: string;
-  /** What is published if it is a site, or if no start can be used; null if files are never published. */
+  /** What is published if the project is a site, or if no start can be used; null if files are never published. */
   publish: PublishPlan | null;
   framework: FoundFramework | null;
   /** Lines for the build's log: what was detected, why, and which setting changes it. */
@@ -41,7 +41,7 @@ export interface BuildPlan
 }
 
 export interface PublishPlan {
-  /** Folders below the project, in order of preference. Used if `publishDirectory` has its default value. */
+  /** Folders below the project, the best first. Used if `publishDirectory` has its default value. */
   folders: string[];
   /** True if one page answers every path. */
   singlePage: boolean;
@@ -54,8 +54,8 @@ export type Settings = Pick<
   'runtime' | 'buildMethod' | 'sourceType' | 'buildCommand' | 'startCommand'
 >;
 
-/** What the installation can build besides folders. */
+/** What this installation can build besides folders. */
 export interface BuildCapabilities {
-  /** True if it builds images of a container engine, and so any Dockerfile. */
+  /** True if it builds images for a container engine, and therefore any Dockerfile. */
   containers: boolean;
 }

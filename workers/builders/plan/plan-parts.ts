@@ -4,7 +4,7 @@ import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from '../languages/language.js';
 import type { Settings } from './plan-model.js';
 
-/** The part of a toolchain's plan that every plan takes over. */
+/** Returns the part of a language's plan that every build plan copies. */
 export function shared({
   start: _start,
   startProgram: _startProgram,
@@ -16,7 +16,7 @@ export function shared({
   return rest;
 }
 
-/** The start command of the settings, or else of the Procfile; null if neither has one. */
+/** Returns the start command of the settings, otherwise of the Procfile; null if neither has one. */
 export function givenStart(
   files: ProjectFiles,
   kind: ServiceKind,
@@ -29,20 +29,20 @@ export function procfileCommand(files: ProjectFiles, kind: ServiceKind): string 
   return lineOfProcfile(files, procfileLine(kind));
 }
 
-/** The command of the Procfile's line with this name; null if there is no such line. */
+/** Returns the command in this line of the Procfile; null if there is no such line. */
 export function lineOfProcfile(files: ProjectFiles, line: string): string | null {
   return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
 }
 
-/** The line of a Procfile that says how a service of this kind is started. */
+/** Returns the name of the Procfile line that starts a service of this kind. */
 function procfileLine(kind: ServiceKind): string {
   return kind === 'worker' || kind === 'cron' ? kind : 'web';
 }
 
-/** Thrown if a folder is no application. There may be one in a folder below it. */
+/** Thrown if a folder is no application. A folder below may be one. */
 export class NoApplicationError extends BuildError {}
 
-/** Nothing in the project says how to start it. */
+/** Returns the error for a project in which nothing says how to start it. */
 export function noStart(plan: LanguagePlan, kind: ServiceKind, notes: readonly string[] = []): BuildError {
   const line = procfileLine(kind);
   return new NoApplicationError(

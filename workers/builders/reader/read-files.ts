@@ -5,7 +5,9 @@ import { BuildError } from '../../failures/explained.js';
 import type { Input, OperationName, Output, StreamInput, StreamName } from './reader-operations.js';
 import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
-/** Time limit of operations that decide something, in milliseconds. Operations on all files have the build's time limit. */
+/**
+ * Timeout of operations that decide something, in milliseconds. Operations on all files have the build's time limit.
+ */
 const DECIDE_MS = 60_000;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
@@ -15,7 +17,7 @@ interface Answer {
   output?: unknown;
   error?: string;
   explained?: boolean;
-  /** True if the process ends now, because the request has cost it much memory. */
+  /** True if the process exits now, because the request used much memory. */
   last?: boolean;
 }
 
@@ -27,9 +29,9 @@ export interface ReadOptions {
 }
 
 /**
- * Runs an operation on a tenant's files in another process, so that files that are costly to read cannot block the worker.
- * The process has 1 GiB of memory, and a minute if the operation decides something. Throws `BuildError` if the files are the
- * cause, which includes these limits. An abort rejects with the signal's reason.
+ * Runs an operation on a tenant's files in another process, so that costly files cannot block the worker.
+ * The process has 1 GiB of memory, and a minute if the operation decides something. Throws `BuildError` if the files
+ * are the cause, which includes exceeding these limits. An abort rejects with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
   name: N,
@@ -50,8 +52,9 @@ export async function readFiles<N extends OperationName>(
 }
 
 /**
- * Runs an operation that answers with a stream, as `readFiles` does, in a process of its own. A failure destroys the stream
- * with the error. If the caller destroys the stream, the process ends. `source` becomes the operation's standard input.
+ * Runs an operation that answers with a stream, in a process of its own. Otherwise like `readFiles`.
+ * A failure destroys the stream with the error. If the caller destroys the stream, the process ends. `source` becomes
+ * the operation's standard input.
  */
 export function streamFiles<N extends StreamName>(
   name: N,
@@ -69,7 +72,7 @@ export function streamFiles<N extends StreamName>(
     try {
       const exit = once(child, 'exit');
       exit.catch(() => undefined);
-      // If the source fails, its error explains more than the end of the process that read it.
+      // If the source fails, its error explains more than the end of the reading process.
       const feeding = source ? pipeline(source, child.stdin as Writable).catch(ignoreBrokenPipe) : undefined;
       const passing = pipeline(child.stdout as Readable, output, { end: false });
       await Promise.all([ask(reader, { name, input }, ends, undefined), passing, feeding]);
@@ -125,7 +128,7 @@ async function endOf(child: Reader['child']): Promise<unknown> {
   return child.signalCode ?? child.exitCode;
 }
 
-/** Node ends itself with SIGABRT when its heap is full. The system uses SIGKILL when the memory is full. */
+/** Node.js aborts itself with SIGABRT when its heap is full. The system sends SIGKILL when memory runs out. */
 function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown): Error {
   if (late)
     return new BuildError(
@@ -137,7 +140,7 @@ function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown):
   return new Error(`the process that reads the files ended with ${end}`);
 }
 
-/** The next line of a stream, without its end; null if the stream ends before. */
+/** Returns the next line of a stream without its line break; null if the stream ends first. */
 function nextLine(stream: Readable): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -156,9 +159,9 @@ function nextLine(stream: Readable): Promise<string | null> {
         settle(() => reject(new BuildError('the files of the repository describe too much; make them smaller')));
     };
     stream.on('data', onData).on('end', onEnd).on('close', onEnd).on('error', onEnd);
-    // It was paused after the last answer.
+    // The stream was paused after the last answer.
     stream.resume();
-    // A stream that has ended before has no further event.
+    // A stream that has already ended emits no further event.
     if (stream.readableEnded || stream.destroyed) onEnd();
   });
 }

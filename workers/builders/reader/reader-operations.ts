@@ -40,18 +40,18 @@ export type ContainerPlan = { project: string } & (
   | { by: 'plan'; plan: BuildPlan }
 );
 
-/** What has libraries is loaded by the operations that need it. The others start faster. */
+/** Libraries are loaded by the operations that need them, so that the others start faster. */
 const detection = () => import('../detection/detect-project.js');
 
-/** Operations on a repository's files that run in a process of their own. Input and output are JSON. */
+/** Operations on a repository's files that run in a separate process. Input and output are JSON. */
 export const OPERATIONS = {
-  /** Removes the files that the path filters leave out; returns how many. */
+  /** Removes the files that the path filters exclude. Returns their number. */
   filterPaths: ({ directory, include, ignore }: { directory: string; include: string[]; ignore: string[] }) => {
     const filter = createPathFilter(include, ignore);
     return removeFiles(directory, (path) => !filter.keeps(path));
   },
 
-  /** The real path of the project's folder if its Dockerfile is to be built; otherwise null. */
+  /** Returns the real path of the project's folder if its Dockerfile is to be built; otherwise null. */
   dockerfileProject: async ({ app, rootDirectory, kind, settings }: Project): Promise<string | null> => {
     const folder = await folderInside(app, rootDirectory, 'rootDirectory');
     const { decidesHere } = await import('../plan/build-plan.js');
@@ -80,7 +80,7 @@ export const OPERATIONS = {
     const { detectAndPlan, SeveralApplicationsError } = await detection();
     const usesRailpack = railpack && settings.buildMethod === 'railpack';
     const planned = await detectAndPlan(input, { containers: true }).catch((error: unknown) => {
-      // Railpack knows more languages. Which of several applications is meant, it cannot know either.
+      // Railpack knows more languages, but cannot choose between several applications either.
       const goesOn = usesRailpack && error instanceof BuildError && !(error instanceof SeveralApplicationsError);
       if (goesOn) return null;
       throw error;
@@ -123,12 +123,12 @@ export const OPERATIONS = {
 
 /** Operations that answer with a stream. */
 export const STREAMS = {
-  /** A build context as tar. */
+  /** Returns a build context as tar. */
   packContext: async (content: PackedContent): Promise<Readable> => {
     const { packFolders } = await import('../engine-images/pack-folders.js');
     return packFolders(content);
   },
-  /** Renames the image of an archive, which it reads from the standard input. */
+  /** Renames the image of an archive, which is read from standard input. */
   renameArchive: async ({ name }: { name: string }): Promise<Readable> => {
     const { renameArchive } = await import('../engine-images/rename-archive.js');
     return renameArchive(process.stdin, name);
@@ -145,7 +145,7 @@ function withoutInstallation(plan: BuildPlan): BuildPlan {
   return { ...plan, install: [], explanation: [...plan.explanation, 'No dependencies: nothing is installed'] };
 }
 
-/** Removes files below a folder, and folders that become empty; returns how many files it removed. */
+/** Removes files below a folder, and folders that become empty. Returns the number of files. */
 async function removeFiles(root: string, isUnwanted: (path: string) => boolean): Promise<number> {
   return (await removeBelow(root, '', isUnwanted)).removed;
 }

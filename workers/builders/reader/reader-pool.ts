@@ -7,18 +7,19 @@ import { DIES_WITH_WORKER, findWrappers, SYSTEM_PATH } from '../../core/command-
 const MAIN = fileURLToPath(new URL('./reader-process.js', import.meta.url));
 /** The heap of one reading process, in MiB. */
 export const MEMORY_MB = 1024;
-/** As many processes wait for the next request, for this long, in milliseconds. An idle platform has none. */
+/** At most this many idle processes wait for a request, for this time in milliseconds. An idle platform has none. */
 const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * If as many processes work as there are processors, a further one only takes time from them. So a request waits for one of them until
- * none has answered for this time, or until it has waited ten times as long, in milliseconds. A start takes about as long.
+ * With one busy process per processor, another one would only slow them down. So a request waits until no process has
+ * answered for this time, or until it has waited ten times as long, in milliseconds. Starting a process takes about as
+ * long.
  */
 const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;
 const MAX_WAIT_MS = 10 * PATIENCE_MS;
 
-/** A process that reads what a tenant has written. It answers one request at a time, of whichever tenant. */
+/** A process that reads what tenants wrote. It answers one request at a time, of any tenant. */
 export interface Reader {
   child: ChildProcess;
   requests: Writable;
@@ -28,15 +29,15 @@ export interface Reader {
 let wrapper: Promise<string[]> | null = null;
 const idle: { reader: Reader; timer: NodeJS.Timeout }[] = [];
 let warming: Promise<void> | null = null;
-/** Processes that answer requests, and those who wait for one of them, in their order. */
+/** Processes that answer requests now, and the requests that wait, in order. */
 const busy = new Set<Reader>();
 const waiters: ((reader: Reader | null) => void)[] = [];
-/** When a process answered last, as `performance.now()` counts. */
+/** When a process last answered, on the clock of `performance.now()`. */
 let answeredAt = 0;
 
 /**
- * Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream. `prepared` says what the process
- * loads before its first request.
+ * Starts a process. `stdin` and `stdout` are pipes for operations that answer with a stream.
+ * `prepared` names what the process loads before its first request.
  */
 export async function startReader(
   stdin: 'ignore' | 'pipe' = 'ignore',
@@ -59,12 +60,12 @@ export async function startReader(
   child.on('error', () => undefined);
   lowerPriority(child.pid);
   const requests = child.stdio[4] as Writable;
-  // The process may have ended: then no answer comes, and the caller notices.
+  // If the process has ended, no answer comes, which the caller notices.
   requests.on('error', () => undefined);
   return { child, requests, answers: child.stdio[3] as Readable };
 }
 
-/** A process that waits, or a new one. The caller gives it back, or ends it with `endReader`. */
+/** Returns an idle process, or a new one. The caller gives it back, or ends it with `endReader`. */
 export async function takeReader(): Promise<Reader> {
   if (idle.length === 0 && warming !== null) await warming;
   const reader = takeIdle() ?? (busy.size >= MAX_BUSY ? await nextFree() : null) ?? (await startReader());
@@ -83,7 +84,7 @@ function takeIdle(): Reader | null {
   return null;
 }
 
-/** The next process that is given back, or null if none is soon enough. */
+/** Resolves to the next process that is given back; null if that takes too long. */
 function nextFree(): Promise<Reader | null> {
   const begun = performance.now();
   return new Promise((resolve) => {
@@ -106,12 +107,15 @@ function nextFree(): Promise<Reader | null> {
   });
 }
 
-/** How long a request waits on, in milliseconds, that has waited for `waitedMs` while nothing answered for `quietMs`. */
+/**
+ * Returns how much longer a request waits, in milliseconds.
+ * It has waited for `waitedMs`, and no process has answered for `quietMs`.
+ */
 export function patienceLeft({ waitedMs, quietMs }: { waitedMs: number; quietMs: number }): number {
   return Math.ceil(Math.max(0, Math.min(PATIENCE_MS - quietMs, MAX_WAIT_MS - waitedMs)));
 }
 
-/** Ends a process that is not asked again. */
+/** Ends a process that gets no further request. */
 export function endReader(reader: Reader): void {
   busy.delete(reader);
   reader.child.kill('SIGKILL');
@@ -130,7 +134,7 @@ export function giveBack(reader: Reader): void {
     reader.child.kill('SIGKILL');
     return;
   }
-  // What waits here must not keep this process alive.
+  // An idle reader must not keep this process alive.
   hold(reader, false);
   const timer = setTimeout(() => {
     const at = idle.findIndex((entry) => entry.reader === reader);
@@ -141,7 +145,7 @@ export function giveBack(reader: Reader): void {
   idle.push({ reader, timer });
 }
 
-/** Starts a process ahead of its first request, unless one waits: starting takes longer than most requests. */
+/** Starts a process before its first request, unless one is idle: a start takes longer than most requests. */
 export function warmReader(): void {
   if (idle.length > 0 || warming !== null) return;
   warming = startReader('ignore', 'ignore', ['detection'])
@@ -156,7 +160,7 @@ function hasEnded({ child }: Reader): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null || child.killed;
 }
 
-/** Whether this process waits for the reader before it ends. */
+/** Decides whether this process waits for the reader before it exits. */
 function hold({ child, requests, answers }: Reader, holds: boolean): void {
   for (const part of [child, requests, answers] as { ref?(): void; unref?(): void }[]) {
     if (holds) part.ref?.();
@@ -164,11 +168,11 @@ function hold({ child, requests, answers }: Reader, holds: boolean): void {
   }
 }
 
-/** Services and builds get the processor first. */
+/** Services and builds get processor time first. */
 function lowerPriority(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // It has ended, or the system does not allow it.
+    // The process has ended, or the system does not allow this.
   }
 }

@@ -7,13 +7,13 @@ import { BuildError } from '../../failures/explained.js';
 import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**
- * The process that reads what tenants have written. Each line of descriptor 4 is a request and each line of descriptor 3 its
- * answer, both as JSON. A stream goes to the standard output, and the process ends after it. With the argument `detection` it loads
- * what finds out how a project is built before it is asked.
+ * The process that reads what tenants wrote. Each line of descriptor 4 is a request, each line of descriptor 3 its
+ * answer, both in JSON. A stream goes to standard output, and the process exits after it. With the argument `detection`
+ * it loads the code for detection before its first request.
  */
 const CHANNEL = 3;
 const REQUESTS = 4;
-/** A process that has become larger than this ends after its answer, in bytes. */
+/** A process that has grown beyond this exits after its answer, in bytes. */
 const MAX_REUSED_BYTES = 256 * 1024 ** 2;
 
 type Operation = (input: unknown) => unknown;
@@ -23,7 +23,7 @@ interface Request {
 }
 
 if (process.argv.includes('detection')) import('../detection/detect-project.js').catch(() => undefined);
-// A socket that is destroyed does not keep the process, as a read of a file would.
+// A destroyed socket does not keep the process alive; a read of a file would.
 const requests = new Socket({ fd: REQUESTS, readable: true, writable: false });
 for await (const line of createInterface({ input: requests })) {
   const request = JSON.parse(line) as Request;

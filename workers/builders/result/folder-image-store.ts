@@ -31,21 +31,22 @@ export class FolderImageStore implements ImageStore {
     return join(this.#dataDir, 'images');
   }
 
-  /** The folder of an image's content, also if there is no such image. */
+  /** Returns the folder of an image's content, whether or not the image exists. */
   pathOf(digest: string): string {
     if (!/^[0-9a-f]{64}$/.test(digest)) throw new Error(`"${digest}" is not the digest of an image`);
     return join(this.#images, digest);
   }
 
   async has({ digest, manifest }: StoredImage): Promise<boolean> {
-    // A server's programs are tools, which every start installs if they are missing.
+    // A database server's programs are tools, which every start installs if they are missing.
     if (isDataImage(manifest)) return true;
     return exists(this.pathOf(digest));
   }
 
-  /** Moves a built folder into the store. If an image with the same content is there, the folder stays where it is. */
+  /** Moves a built folder into the store. If the store has the same content already, leaves the folder where it is. */
   async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
-    // First, so that no other user can change files after they were checked. If no command ran, the files are root's own.
+    // First change the owner, so that no other user can change files after the checks. If no command ran, root owns the
+    // files.
     if (isRoot() && (await lstat(folder)).uid !== 0)
       await runLimited('chown', ['-hR', '--', '0:0', folder], { signal });
     const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
@@ -53,17 +54,19 @@ export class FolderImageStore implements ImageStore {
     return sealed;
   }
 
-  /** The folder of an image, which counts as new from now on; null if there is no such image. */
+  /** Returns the folder of an image and renews the image's age; null if there is no such image. */
   async use(digest: string): Promise<string | null> {
     const path = this.pathOf(digest);
     return (await touch(path)) ? path : null;
   }
 
-  /** Moves a folder into the store under a digest. If there is an image with this digest, the folder stays where it is. */
+  /**
+   * Moves a folder into the store under a digest. If the store has that digest already, leaves the folder where it is.
+   */
   async putBundle(folder: string, digest: string): Promise<void> {
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(digest);
-    // The image's age counts from now. Another build may store the same content at this moment; either copy is right.
+    // Renews the image's age. If another build stores the same content at this moment, either copy is right.
     await touch(folder);
     while (!(await touch(path)) && !(await renamed(folder, path)));
   }
@@ -73,7 +76,7 @@ export class FolderImageStore implements ImageStore {
     for (const name of await readdir(this.#images).catch(() => [])) {
       const path = join(this.#images, name);
       const changed = await changedAt(path);
-      // The sweep of another worker of this host may have removed it.
+      // Another worker of this host may have removed it in its sweep.
       if (changed === null) continue;
       const action = imageAction(name, isWanted, changed, Date.now());
       if (action === 'discard') await this.#discard(path);
@@ -86,7 +89,7 @@ export class FolderImageStore implements ImageStore {
     return discardTree({ dataDir: this.#dataDir, log: this.#log }, path);
   }
 
-  /** Moves an image aside and removes it. If a build has touched it in the meantime, it moves back. */
+  /** Moves an image aside and removes it. If a build has used it meanwhile, moves it back. */
   async #remove(name: string, path: string): Promise<boolean> {
     const aside = join(this.#images, `${REMOVED}${name}-${randomUUID()}`);
     await rename(path, aside);
@@ -99,8 +102,9 @@ export class FolderImageStore implements ImageStore {
 }
 
 /**
- * What a sweep does with an entry of the images' folder: `remove` images that no record needs and that are not young, and
- * `discard` what an earlier removal has moved aside. Times are in milliseconds since the epoch.
+ * Returns what a sweep does with an entry of the images' folder.
+ * It removes images that are unwanted and not young, and discards what an earlier removal has moved aside. Times are in
+ * milliseconds since the epoch.
  */
 export function imageAction(
   name: string,
@@ -112,7 +116,7 @@ export function imageAction(
   return isWanted(name) || isYoungImage(changedAt, now) ? 'keep' : 'remove';
 }
 
-/** False if the target is there already. */
+/** Renames a folder. Returns false if the target exists. */
 async function renamed(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to);
@@ -123,7 +127,7 @@ async function renamed(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Milliseconds since the epoch; null if there is nothing at the path. */
+/** Returns the time in milliseconds since the epoch; null if nothing is at the path. */
 async function changedAt(path: string): Promise<number | null> {
   return (await unlessAbsent(stat(path)))?.mtimeMs ?? null;
 }

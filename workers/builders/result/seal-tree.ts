@@ -19,28 +19,29 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { isFrameworkCache } from '../toolchains/framework-caches.js';
 
 export interface SealOptions {
-  /** The largest size of the content. */
+  /** The largest allowed size of the content. */
   limitBytes: number;
   /** The path of the folder in the build's sandbox. Absolute links to it are made relative. */
   seenAs: string;
 }
 
 export interface SealedTree {
-  /** sha256 over the sorted tree: paths, types, executable bits, link targets, contents. */
+  /** A sha256 over the sorted tree: paths, types, executable bits, link targets, contents. */
   digest: string;
   sizeBytes: number;
 }
 
-/** How many entries are processed at the same time. A folder can have very many. */
+/** The number of entries that are processed at the same time. A folder can have very many. */
 const BATCH = 32;
 const READ_WHOLE = 1024 * 1024;
-/** The most files, folders and links of an image. */
+/** The largest number of files, folders and links of an image. */
 const MAX_ENTRIES = 1_000_000;
 
 /**
- * Turns a folder that a tenant's commands have filled into an image, and returns its digest. Removes repository data
- * and build caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for links that lead out, for
- * sockets, pipes and devices, and for content beyond the limit. No process may still use the folder.
+ * Turns a folder that a tenant's commands have filled into an image, and returns its digest.
+ * Removes repository data and build caches, sets modes to 0755 or 0644, and breaks hard links. Throws `BuildError` for
+ * links that lead out, for sockets, pipes and devices, and for content beyond the limit. No process may still use the
+ * folder.
  */
 export async function sealTree(folder: string, options: SealOptions): Promise<SealedTree> {
   const seal = new Seal(await realpath(folder), options);
@@ -133,8 +134,8 @@ class Seal {
 }
 
 /**
- * The real path of the longest part of a path that exists. The path is not normalised: a folder on the way may be a
- * link, and `..` then means the parent of its target.
+ * Returns the real path of the longest existing part of a path.
+ * The path is not normalised: a folder on the way may be a link, and `..` then means the parent of the link's target.
  */
 async function existingEnd(path: string): Promise<string> {
   for (let prefix = path; prefix !== ''; prefix = prefix.slice(0, prefix.lastIndexOf('/'))) {
@@ -148,7 +149,7 @@ function isLeftOut(path: string): boolean {
   return /(^|\/)\.git$/.test(path) || isFrameworkCache(path);
 }
 
-/** Copies a file, so that it cannot be changed through another name that it has elsewhere. */
+/** Copies a file, so that no other hard link to it can change the copy. */
 async function breakLink(path: string): Promise<void> {
   const copy = `${path}.${randomUUID()}`;
   await copyFile(path, copy);

@@ -1,11 +1,12 @@
-/** Files of a page that are asked about, and how many folders a site may be below its address. */
+/** At most this many files of a page are checked, and a site may be at most this many folders below its address. */
 const MAX_FILES = 20;
 const DEEPEST = 3;
 const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
 
 /**
- * The folder below its address at which a built page expects its site, such as `/shop`, because its tool was told so; ''
- * if it is the address itself. `exists` tells whether the published folder has a file.
+ * Returns the folder below the address at which a built page expects its site, such as `/shop`; '' for the address
+ * itself.
+ * The page's tool was configured so. `exists` tells whether the published folder has a file.
  */
 export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
   const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));
@@ -19,7 +20,7 @@ export async function baseOfPage(page: string, exists: (path: string) => Promise
   return bases.size === 1 ? only : '';
 }
 
-/** The first folders of a path without which the file is there; null if it is nowhere. */
+/** Returns the first folders of a path that must be dropped to find the file; null if it is nowhere. */
 async function missingFolders(path: string, exists: (path: string) => Promise<boolean>): Promise<string | null> {
   const parts = path.slice(1).split('/');
   if (parts.some((part) => part === '' || part === '.' || part === '..')) return null;

@@ -20,7 +20,7 @@ export interface SettleInput {
   built: boolean;
 }
 
-/** What a build's result is: an application that starts, or files that are published. */
+/** The result of a build: an application that starts, or files that are published. */
 export type Settled =
   | { type: 'process'; startCommand: string; notes: string[] }
   | {
@@ -29,14 +29,14 @@ export type Settled =
       folder: string;
       /** The page that answers every unknown path, below `folder`; '' if there is none. */
       fallback: string;
-      /** The folder below the address at which the pages expect the site (`/shop`); '' if it is the address itself. */
+      /** The folder below the address at which the pages expect the site (`/shop`); '' for the address itself. */
       base: string;
       notes: string[];
     };
 
 /**
- * Decides after the build, because only then its files show what it has made. The first start whose file exists is used.
- * If there is none, but a site, the site is published. Throws `BuildError`.
+ * Decides after the build, which only then shows what it has made.
+ * Uses the first start whose file exists. If there is none but a site, publishes the site. Throws `BuildError`.
  */
 export async function settleResult(input: SettleInput): Promise<Settled> {
   const { starts, publish } = input;
@@ -79,7 +79,7 @@ type SiteInput = SettleInput & { publish: PublishPlan };
 async function publishedSite(input: SiteInput, page: string | null): Promise<Settled> {
   const { app, project, publishDirectory, isDefault, publish, built } = input;
   const chosen = isDefault ? (page ?? (await anyFolder(input))) : publishDirectory;
-  // A link that leads out is refused below; that it exists is no secret of this host.
+  // A link that leads out is refused below. That its target exists is no secret of this host.
   const leadsOut = (await resolveInside(project, publishDirectory)) === OUTSIDE;
   if (leadsOut && (chosen === null || !isDefault)) await folderInside(project, publishDirectory, 'publishDirectory');
   if (chosen === null) throw await nothingToPublish(input);
@@ -115,10 +115,10 @@ async function nothingToPublish({
   );
 }
 
-/** Folders that sites without a build are often in. */
+/** Folders in which sites without a build usually are. */
 const USUAL = ['public', 'dist', 'build', 'docs', 'site', 'www', 'web', 'html', 'static', 'src', 'app', '_site', 'out'];
 
-/** The folder with the page to publish; null if there is none. */
+/** Returns the folder with the page to publish; null if there is none. */
 async function findPage({
   app,
   project,
@@ -139,7 +139,7 @@ async function findPage({
   return USUAL.find((folder) => pages.includes(folder)) ?? pages.find((page) => page.split('/').length <= 2) ?? null;
 }
 
-/** A folder of files without an index page, which may still be what is wanted. */
+/** Returns a folder of files without an index page, which may still be meant to be published. */
 async function anyFolder({ app, project, publish, publishDirectory, built }: SiteInput): Promise<string | null> {
   for (const folder of [...publish.folders, publishDirectory]) {
     if ((await kindAt({ app, project }, folder)) === 'directory') return folder;
@@ -159,7 +159,7 @@ async function hasPage(place: Place, folder: string): Promise<boolean> {
 const DEEPEST = 4;
 const MAX_FOLDERS = 2000;
 
-/** The shallowest folder with a page that was not there before the build. */
+/** Returns the shallowest folder with a page that did not exist before the build. */
 async function newPage(project: string, before: readonly string[]): Promise<string | null> {
   let level = ['.'];
   let seen = 0;
@@ -181,7 +181,7 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/** The entries of a folder; none if its path is too long or not UTF-8, which sealing the image reports. */
+/** Returns the entries of a folder; empty if its path is too long or not UTF-8, which sealing the image reports. */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];
@@ -200,19 +200,19 @@ async function baseOf(folder: string): Promise<string> {
   return baseOfPage(await readFile(path, 'utf8'), async (file) => (await kindOf(folder, file)) === 'file');
 }
 
-/** `200.html` is what generators call the page of every path. A site with a 404.html answers with that. */
+/** Generators call the page for every path `200.html`. A site with a 404.html shows that one. */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
   const has = async (name: string) => (await kindOf(folder, name)) === 'file';
   for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;
   if (await has('404.html')) return '';
   const hasIndex = await has('index.html');
   if ((singlePage || (await redirectsAll(folder))) && hasIndex) return 'index.html';
-  // The only page of a site answers as well if it has another name.
+  // A site's only page counts as its index, whatever its name is.
   const pages = hasIndex ? [] : (await readdir(folder)).filter((name) => name.endsWith('.html'));
   return pages.length === 1 ? (pages[0] ?? '') : '';
 }
 
-/** Netlify's rule for one page: a line of `_redirects` such as `/* /index.html 200`. */
+/** Netlify's rule for single-page applications: a line of `_redirects` such as `/* /index.html 200`. */
 async function redirectsAll(folder: string): Promise<boolean> {
   const path = await resolveInside(folder, '_redirects');
   if (typeof path !== 'string') return false;

@@ -11,20 +11,20 @@ import { CommandOutput } from './command-output.js';
 import { checkKey, isKnown, remember } from './tool-checks.js';
 
 /**
- * The least memory of a build, in MB. Compilers need more than the smallest plans give a running service, and bundlers of
- * larger applications more than 2 GB. Small hosts have not got more.
+ * The least memory of a build, in MB. Compilers need more than small plans give a running service, and bundlers of
+ * larger applications need more than 2 GB, which small hosts do not have.
  */
 const MIN_MEMORY_MB = totalmem() >= 7.5 * 1024 ** 3 ? 4096 : 2048;
 const PIDS = 1024;
 const GRACE_MS = 2000;
-/** The names of all builds' sandboxes begin with this. */
+/** Every build's sandbox has a name with this prefix. */
 export const BUILD_SANDBOX = 'build-';
 
 export interface CommandSetting {
   sandbox: Sandbox;
   request: BuildRequest;
   context: BuildContext;
-  /** When the whole build must have ended, in milliseconds since the epoch. */
+  /** The end of the time limit for the whole build, in milliseconds since the epoch. */
   deadline: number;
   /** The folder with the repository's files. `cwd` is the folder below it in which commands run. */
   app: string;
@@ -57,8 +57,9 @@ export class Commands {
   }
 
   /**
-   * Logs a command, its output and its duration. `preparation` is a shell command that runs before it and is not logged.
-   * `cwd` is its folder below the repository's files, if it is not the usual one. Throws `CommandError` if the command fails.
+   * Runs a command and logs it, its output and its duration. `preparation` is a shell command that runs first and is
+   * not logged. `cwd` is the folder below the repository's files, if it is not the usual one. Throws `CommandError` if
+   * the command fails.
    */
   async run(
     command: string,
@@ -83,9 +84,9 @@ export class Commands {
   }
 
   /**
-   * Throws `BuildError` if a tool that the build needs is not installed. A check that succeeds holds for other builds of this
-   * host too, so it runs outside the project's folder and without the service's variables. It is repeated for each build of a
-   * service that sets a PATH of its own.
+   * Throws `BuildError` if a tool that the build needs is not installed.
+   * A successful check is valid for other builds of this host too, so it runs outside of the project's folder and
+   * without the service's variables. If a service sets its own PATH, the check is repeated in each build.
    */
   async requireTools({ tools, runtime }: Pick<BuildPlan, 'tools' | 'runtime'>): Promise<void> {
     if (tools.length === 0) return;
@@ -130,12 +131,15 @@ export class Commands {
   }
 }
 
-/** The sandbox of a build's first command, which can be made before the command is known. `app` as in `CommandSetting`. */
+/**
+ * Returns the sandbox of a build's first command. It can be made before the command is known. `app` as in
+ * `CommandSetting`.
+ */
 export function firstSandbox(request: BuildRequest, app: string): SandboxGround {
   return groundOf(request, app, 1);
 }
 
-/** The sandbox of the programs that unpack and build an image. */
+/** Returns the sandbox of the programs that unpack and build an image. */
 export function imageSandbox(request: BuildRequest, app: string): SandboxGround {
   return groundOf(request, app, 0);
 }
@@ -155,7 +159,7 @@ function groundOf(request: BuildRequest, app: string, number: number): SandboxGr
   };
 }
 
-/** The largest image of the service's plan, and so the largest file that a build may write, in MB. */
+/** Returns the largest image of the service's plan, in MB. No file of a build may be larger. */
 export function storageMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
   return (planOf(configuration.plan).storageGb ?? 1) * 1024;
 }
@@ -166,14 +170,15 @@ export function inSearchPath(folders: readonly string[], command: string): strin
   return `export PATH="${folders.map((folder) => `$PWD/${folder}:`).join('')}$PATH"; ${command}`;
 }
 
-/** What the processes of a build may use together, in MB. */
+/** Returns the memory that all processes of a build may use together, in MB. */
 export function buildMemoryMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
   return Math.max(planOf(configuration.plan).memoryMb, MIN_MEMORY_MB);
 }
 
 /**
- * NODE_OPTIONS of a build: the heap gets three quarters of the build's memory, so that JavaScript collects garbage before
- * the kernel kills it. The options of the build's plan follow, then the service's own. The last ones win.
+ * Returns NODE_OPTIONS of a build. The heap gets three quarters of the build's memory, so that JavaScript collects
+ * garbage before the kernel kills it.
+ * The plan's options follow, then the service's own: the last ones win.
  */
 export function heapOptions(
   request: Pick<BuildRequest, 'configuration' | 'environment'>,
@@ -183,7 +188,7 @@ export function heapOptions(
   return [heap, planned.NODE_OPTIONS, request.environment.NODE_OPTIONS].filter(Boolean).join(' ');
 }
 
-/** Why a command failed. `cause` is the line of its output that tells most, or empty. */
+/** Returns why a command failed. `cause` is the most significant line of its output, or empty. */
 export function failure(outcome: RunOutcome, request: Pick<BuildRequest, 'configuration'>, cause: string): string {
   switch (outcome.reason) {
     case 'exited':

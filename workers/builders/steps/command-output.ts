@@ -4,16 +4,16 @@ import { ADVICE_LINES, adviceFor, FIRST_LINES, plain } from '../../failures/fail
 import type { FailureFacts } from '../../failures/known-failure.js';
 import type { BuildContext } from '../builder.js';
 
-/** Lines of one command's output that reach the log in full. Of the lines after them only the last ones do. */
+/** The first lines of a command's output reach the log in full. After this number, only the last ones do. */
 const MAX_LINES = 20_000;
 const LAST_LINES = 20;
-/** The limit in characters: one line may have 16,384 of them. */
+/** Characters that reach the log in full before only the last lines do. A single line may have 16,384. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** Output beyond the limits is read in steps of this size with a pause after each, so that it leaves time for other work. */
+/** Output beyond the bounds is read in steps of this size. A pause after each step leaves time for other work. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };
 const PAUSE_MS = 20;
 
-/** Lines that package managers print after every failure. They do not tell its cause. */
+/** Lines that package managers print after every failure. They do not show its cause. */
 const BOILERPLATE = [
   /^npm (err!|error)( A complete log| *$| code | errno| path | command | workspace | location | Lifecycle script| signal)/i,
   /^npm (err!|error)\s+\S+\.log$/i,
@@ -28,20 +28,20 @@ const BOILERPLATE = [
   /^make: \*\*\*/,
   // Yarn's summary, and the details below a line that names the package.
   /^➤ YN0000: . (Failed|Done)|^➤ YN0035: │ {2,}/,
-  // Turborepo names the task that failed after the output of that task.
+  // Turborepo names the failed task after that task's output.
   /exited \(\d{1,3}\)$|^Failed:\s/,
 ];
 const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
 const MAX_CAUSE_LENGTH = 500;
 
-/** Passes the output of one command to the build log, within bounds. It keeps the last lines for the error message. */
+/** Passes a command's output to the build log, within bounds. Keeps the last lines for the error message. */
 export class CommandOutput {
   readonly #context: BuildContext;
   #lines = 0;
   #characters = 0;
   #written = 0;
   #step = { lines: 0, characters: 0 };
-  /** Some programs tell the cause first, and then how they are used. */
+  /** Some programs print the cause first, and then their usage. */
   readonly #first: string[] = [];
   readonly #last = new LastLines(ADVICE_LINES);
 
@@ -76,7 +76,7 @@ export class CommandOutput {
     await delay(PAUSE_MS);
   }
 
-  /** The line that tells most about a failure; '' if there is none. */
+  /** Returns the most significant line about a failure; '' if there is none. */
   cause(): string {
     const lines = this.#masked(this.#lastLines()).filter(
       (line) => line !== '' && !BOILERPLATE.some((noise) => noise.test(line)),
@@ -84,12 +84,12 @@ export class CommandOutput {
     return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, MAX_CAUSE_LENGTH);
   }
 
-  /** What the end of the output tells about a failure that many projects have; null if it tells nothing. */
+  /** Returns advice if the output shows a frequent failure; otherwise null. */
   advice(facts: FailureFacts): string | null {
     return adviceFor(this.telling(), facts);
   }
 
-  /** The beginning and the end of the output, without secrets. */
+  /** Returns the beginning and the end of the output, without secrets. */
   telling(): string[] {
     return this.#masked([...this.#first, ...this.#last.lines]);
   }

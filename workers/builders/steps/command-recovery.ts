@@ -2,19 +2,19 @@ import semver from 'semver';
 import { quote } from '../../core/quote.js';
 import type { VersionWish } from '../toolchains/version-wish.js';
 
-/** A second attempt after a command failed in a way that the project's own files cause. */
+/** A second attempt after a command has failed for a reason in the project's own files. */
 export interface Recovery {
-  /** Runs instead. */
+  /** The command of the second attempt. */
   command: string;
-  /** True if native modules shall be compiled with the headers of this host's Node.js. */
+  /** True if native modules are to be compiled with the headers of this host's Node.js. */
   ownHeaders: boolean;
-  /** For the log: what happened, and what makes the first attempt succeed the next time. */
+  /** For the log: what happened, and how to make the first attempt succeed the next time. */
   note: string;
 }
 
 interface Known {
   shows: RegExp;
-  /** Null if there is nothing else to try. */
+  /** Returns the command to try instead; null if there is none. */
   instead: (command: string) => string | null;
   ownHeaders?: true;
   note: string;
@@ -22,7 +22,7 @@ interface Known {
 
 const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
 
-/** A command asks git, for example for the version that a page shows, and a build has only the files of its commit. */
+/** The command uses git, for example for a version that a page shows. A build has only the files of its commit. */
 const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
 const EMPTY_HISTORY =
   'git init -q && git -c user.name=build -c user.email=build@localhost commit -q --allow-empty -m "without history"';
@@ -57,7 +57,7 @@ const INSTALLATIONS: readonly Known[] = [
     note: `The lock file does not match package.json: installs what package.json says; ${ADVICE}`,
   },
   {
-    // node-gyp says this if it cannot fetch the headers of Node.js.
+    // node-gyp prints this if it cannot fetch the headers of Node.js.
     shows: /most likely not a problem with node-gyp or the package itself/,
     instead: (command) => command,
     ownHeaders: true,
@@ -67,14 +67,14 @@ const INSTALLATIONS: readonly Known[] = [
   },
 ];
 
-/** Programs for each platform that npm leaves out of lock files that it writes on another one. */
+/** Platform-specific programs that npm omits from lock files which it writes on another platform. */
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
-/** What to install with, after `command` failed with these last lines of output; null if nothing else helps. */
+/** Returns another way to install after `command` failed with these last lines of output; null if none is known. */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
   for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
-    // npm warns of conflicts that it has solved.
+    // npm warns about conflicts that it has solved.
     if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
     const other = instead(command);
     if (other !== null) return { command: other, note, ownHeaders };
@@ -83,8 +83,9 @@ export function installRecovery(command: string, output: readonly string[]): Rec
 }
 
 /**
- * A preparation of an installation that hides the packages in these folders, in no order, until the command ends. Every package manager
- * leaves out a folder without a package.json, also with a lock file, and although it may have to read all packages for a filter.
+ * Returns a shell command that hides the packages in these folders until the installation ends.
+ * Every package manager skips a folder without a package.json, even if a lock file lists it. For a filter, it may have
+ * to read all packages first.
  */
 export function hidePackages(folders: readonly string[]): string {
   const aside = '.package.json.aside';
@@ -95,17 +96,17 @@ export function hidePackages(folders: readonly string[]): string {
   return `put_back() { ${move(aside, 'package.json')}; }; trap put_back EXIT; ${move('package.json', aside)}; `;
 }
 
-/** How package managers, and scripts of packages, name the Node.js that they want. The first group is the range. */
+/** How package managers and packages' scripts name the Node.js version that they need. The first group is the range. */
 const WANTS_NODE: readonly RegExp[] = [
   /Expected version:? "?([^"]{1,100}?)"?(?:\. Got|$)/,
   /Required: \{"node":"([^"]{1,100})"/,
   /Node\.js version "?(>=?\s?\d[\d.]{0,12})"? is required/,
 ];
-/** Compilations that fail because Node.js has become another since the package was written. */
+/** Compilations that fail because Node.js has changed since the package was written. */
 const OLD_NATIVE =
   /no (?:matching function|member named)\b.{0,200}\bv8::|['‘]class v8::|\bnan(?:_\w{1,40})?\.h:\d+|#error "?C\+\+17 or later required/;
 
-/** The Node.js to install with after an installation failed with this output; null if the output names none. */
+/** Returns the Node.js version to use after an installation failed with this output; null if the output names none. */
 export function nodeRecovery(output: readonly string[]): VersionWish | null {
   for (const line of output) {
     const short = line.slice(0, 400);
@@ -123,13 +124,16 @@ export function nodeRecovery(output: readonly string[]): VersionWish | null {
 
 /** What changes before a build command runs again. */
 export interface BuildRecovery {
-  /** Runs first, where packages are installed; null if nothing has to. */
+  /** An installation that runs first; null if none is needed. */
   install: string | null;
   environment: Record<string, string>;
   note: string;
 }
 
-/** What helps a build command that failed with this output; null if nothing is known. `install` is what has run before. */
+/**
+ * Returns what helps a build command that failed with this output; null if nothing is known.
+ * `install` holds the commands that have installed.
+ */
 export function buildRecovery(install: readonly string[], output: readonly string[]): BuildRecovery | null {
   const shows = (expression: RegExp) => output.some((line) => expression.test(line.slice(0, 400)));
   if (shows(/Treating warnings as errors because process\.env\.CI/)) {

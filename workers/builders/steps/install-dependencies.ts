@@ -9,13 +9,13 @@ import { hidePackages, installRecovery, nodeRecovery } from './command-recovery.
 import { commandsWith, type StepsSetting } from './step-commands.js';
 
 export interface Installed {
-  /** The tools that the application needs: the given ones, or others. */
+  /** The folders of the tools that the application needs: the given ones, or others. */
   tools: string[];
   /** True if the plan's own commands installed, with the given tools. */
   asPlanned: boolean;
 }
 
-/** Installs, and again with other tools if the packages want them. `commands` are those with which the build goes on. */
+/** Installs, and installs again with other tools if the packages need them. `commands` run the rest of the build. */
 export async function installWithTools(
   setting: StepsSetting,
   plan: BuildPlan,
@@ -42,9 +42,10 @@ export async function installWithTools(
 }
 
 /**
- * The tools to use instead if the project names no Node.js, and a package that was installed, or the output of an
- * installation that failed, says that it does not run on this one; or if a framework says that of the version that the project names.
- * Lock files of some package managers do not tell that before. Null if these will do.
+ * Returns the tools to use instead of the given ones; null if these fit.
+ * They change if the project names no Node.js version and an installed package, or a failed installation's output,
+ * excludes the present one; also if a framework excludes the version that the project names. Some lock files do not
+ * show this before.
  */
 async function otherTools(
   setting: StepsSetting,
@@ -72,8 +73,9 @@ async function otherTools(
 }
 
 /**
- * Installs all packages of a workspace, because its root's scripts and a build may need them; or, if that fails, only those that the
- * project needs. True if no command had to be replaced by another one.
+ * Installs all packages of a workspace, because its root's scripts and a build may need them. If that fails, installs
+ * only those that the project needs.
+ * Returns true if no command had to be replaced.
  */
 export async function installAll(
   { context, toolchains }: StepsSetting,
@@ -110,8 +112,8 @@ interface InstallOptions {
 }
 
 /**
- * Builds need tools that are development dependencies, also if the application runs with another NODE_ENV. True if no other
- * command had to be run instead.
+ * Installs development dependencies too, because builds need them, even if NODE_ENV is set differently for the
+ * application. Returns true if no other command had to run.
  */
 export async function installOne(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
   const { context, headers, tried = [], preparation = '' } = options;

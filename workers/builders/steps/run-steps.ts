@@ -11,18 +11,18 @@ import { type Installed, installAll, installOne, installWithTools } from './inst
 import { commandsWith, environmentOf, type StepsSetting } from './step-commands.js';
 import { checkKey } from './tool-checks.js';
 
-/** What the steps of a build leave behind besides files. */
+/** What the steps of a build produce besides files. */
 export interface StepsResult {
   /** The tools that the application needs. */
   tools: string[];
-  /** Names the dependencies that were installed, if a later build may copy them. */
+  /** The key of the installed dependencies, if a later build may copy them. */
   dependencies: string | null;
 }
 
 /**
- * Runs the commands of a plan that install and build, with these tools. If the service's last build had the same dependencies,
- * they are copied instead of installed. If the installed packages need other versions of the tools, it installs and builds again
- * with those. Returns the tools that were used. Throws `BuildError`.
+ * Runs the commands of a plan that install and build, with these tools. Returns the tools that were used.
+ * If the service's last build had the same dependencies, copies them instead. If the installed packages need other
+ * versions of the tools, installs and builds again with those. Throws `BuildError`.
  */
 export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: string[]): Promise<StepsResult> {
   const { context, limit, request, kept } = setting;
@@ -41,30 +41,30 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   await setting.cacheOpened;
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
-  // A build may have changed what was installed, so its image does not have the dependencies.
+  // The build may have changed what was installed, so the image's copy cannot serve later builds.
   const isWhole = !goesOn(plan) && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
 }
 
-/** True if commands follow the installation. They may change what was installed. */
+/** Returns true if commands follow the installation. They may change what was installed. */
 function goesOn({ prepare = [], build }: BuildPlan): boolean {
   return prepare.length + build.length > 0;
 }
 
 /** How the dependencies come into a build. */
 interface Installation {
-  /** Names them; null if they cannot be kept. */
+  /** The key of the dependencies; null if they cannot be kept. */
   key: string | null;
-  /** True if they are there already. */
+  /** True if they were copied from the last build. */
   isCopied: boolean;
 }
 
-/** Makes the service's user the owner of the repository's files, which its commands may change. */
+/** Gives the repository's files to the service's user, whose commands may change them. */
 async function giveToService({ app, request, limit }: StepsSetting): Promise<void> {
   await limit.within('the checkout', () => ownDirectory(app, request.userNumber, limit.signal));
 }
 
-/** Keeps what was installed for the next build, before commands of this one change it. */
+/** Keeps a copy of what was installed, before commands of this build change it. */
 async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string): Promise<void> {
   const { limit, kept } = setting;
   if (!(await isInstalled(setting, plan))) return;
@@ -74,8 +74,8 @@ async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string
 }
 
 /**
- * Names what an installation depends on: its files, its variables and its tools, with the state of this host's programs. Null if it may
- * depend on more.
+ * Returns the key of an installation: its files, variables and tools, and the state of this host's programs.
+ * Returns null if the installation may depend on more.
  */
 async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
   const { locked, toolchains } = setting;
@@ -89,7 +89,7 @@ async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonl
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** The folder with what is installed, relative to the checkout. */
+/** Returns the folder with what is installed, relative to the checkout. */
 function dependenciesOf({ folders, dependencies }: BuildPlan): string {
   return posix.join(folders.install, dependencies ?? '');
 }
@@ -100,7 +100,7 @@ async function isInstalled({ app, limit }: StepsSetting, { folders, dependencies
   return readFiles('isInstalled', input, { signal: limit.signal });
 }
 
-/** Whether the tools are there is asked only if a command has failed, or if none runs: a command that ends well has found them. */
+/** Checks for the tools only if a command failed or none ran: a command that succeeded has found them. */
 async function withTools(
   setting: StepsSetting,
   plan: BuildPlan,

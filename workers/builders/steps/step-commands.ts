@@ -18,7 +18,7 @@ export interface StepsSetting {
   limit: TimeLimit;
   /** The folder with the repository's files. */
   app: string;
-  /** The folder of the service's caches, and when it can be used. */
+  /** The folder of the service's caches, and a promise that resolves when it is ready. */
   cache: string;
   cacheOpened: Promise<unknown>;
   kept: KeptDependencies;
@@ -26,7 +26,7 @@ export interface StepsSetting {
   locked: string | null;
 }
 
-/** The commands of a build, with these tools. Sandboxes are numbered by each instance. */
+/** Creates the commands of a build with these tools. Each instance numbers its sandboxes. */
 export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Commands {
   const { sandbox, app, request, context, limit, cache, toolchains } = setting;
   return new Commands({
@@ -43,7 +43,9 @@ export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: read
   });
 }
 
-/** The service's variables take precedence. Of the platform's variables, a build gets only those configured for builds. */
+/**
+ * The service's variables take precedence. Of the platform's own variables, only those for builds are passed.
+ */
 export function environmentOf(
   { config, request, cache }: StepsSetting,
   plan: BuildPlan,

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { OWN_PATH } from '../../core/own-programs.js';
 import type { Tool } from '../toolchains/tool.js';
 
-/** A check is repeated after this time, in milliseconds, even if no program was installed or removed. */
+/** After this time, in milliseconds, a check is repeated even if no program was installed or removed. */
 const VALID_MS = 10 * 60_000;
 const MAX_KNOWN = 200;
 
@@ -10,8 +10,9 @@ const MAX_KNOWN = 200;
 const found = new Map<string, number>();
 
 /**
- * Names a check of tools and the state of the host that its result depends on: a program that is installed or removed
- * changes the time of its folder. `provided` are the folders of tools that the platform installed for the build.
+ * Returns a key for a check of tools and the state of the host on which its result depends.
+ * Installing or removing a program changes the time of its folder. `provided` are the folders of tools that the
+ * platform installed for the build.
  */
 export async function checkKey(tools: readonly Tool[], provided: readonly string[] = []): Promise<string> {
   const times = await Promise.all(
@@ -25,7 +26,7 @@ export async function checkKey(tools: readonly Tool[], provided: readonly string
   return JSON.stringify([tools.map(({ check }) => check), provided, times]);
 }
 
-/** True if the check has succeeded a short time ago. */
+/** Returns true if the check has succeeded recently. */
 export function isKnown(key: string, now: number): boolean {
   return now - (found.get(key) ?? Number.NEGATIVE_INFINITY) < VALID_MS;
 }

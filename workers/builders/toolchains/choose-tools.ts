@@ -3,7 +3,7 @@ import { BuildError } from '../../failures/explained.js';
 import { noSuchVersion, type PackagedName, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
 import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
 
-/** What is there without a registry: on this host, or in the base image of a container. */
+/** The tools that exist without a registry: on this host, or in a container's base image. */
 export interface OwnTools {
   /** A version, or a range if only its beginning is known. */
   node: string | null;
@@ -11,7 +11,7 @@ export interface OwnTools {
   npm: { version: string; node: string } | null;
 }
 
-/** A tool that has to be installed, and what asked for its version. */
+/** A tool that has to be installed, and the file or field that named its version. */
 export interface ChosenTool extends ToolVersion<PackagedName> {
   source: string;
 }
@@ -19,7 +19,9 @@ export interface ChosenTool extends ToolVersion<PackagedName> {
 /** The versions of a tool that can be installed, in any order. */
 export type VersionsOf = (name: PackagedName) => Promise<readonly string[]>;
 
-/** The versions of Node.js that versions of package managers run on; all others run on every version that is in use. */
+/**
+ * Versions of package managers that run only on certain versions of Node.js. All others run on every version in use.
+ */
 const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
   ['pnpm', '11.x', '>=22.13'],
   ['pnpm', '>=9 <11', '>=18.12'],
@@ -28,9 +30,9 @@ const RUNS_ON: readonly (readonly [ManagerName, string, string])[] = [
 ];
 
 /**
- * Chooses the exact versions of the tools that have to be installed. The platform's own Node.js and npm are used where the
- * project accepts them. Otherwise the newest version that satisfies is chosen, of Node.js one with long-term support if
- * there is one. Throws `BuildError` if no version satisfies.
+ * Chooses the exact versions of the tools that have to be installed.
+ * Uses the platform's own Node.js and npm if the project accepts them. Otherwise takes the newest version that fits; of
+ * Node.js, one with long-term support if possible. Throws `BuildError` if no version fits.
  */
 export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool[]> {
   if (wishes.node === null && wishes.manager === null) return [];
@@ -41,7 +43,7 @@ export async function chooseTools(wishes: ToolWishes, own: OwnTools, versionsOf:
   return [node, manager, npm, ...also].filter((tool) => tool !== null);
 }
 
-/** The versions of package managers that scripts mean which call them without anything that names a version. */
+/** The versions of package managers for scripts that call one without naming a version. */
 const USUAL = Object.fromEntries(
   Object.entries({ npm: '10.x', pnpm: '9.x', yarn: '1.x', bun: '1.x' }).map(([name, range]) => [
     name,
@@ -59,7 +61,10 @@ async function chooseNode(
   return choose('node', wish, versionsOf);
 }
 
-/** What the project asks for, narrowed to what its package manager runs on, if both can be had. */
+/**
+ * Returns the versions that the project asks for, narrowed to those on which its package manager runs, if both are
+ * possible.
+ */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
     ([name, versions]) => manager?.name === name && semver.satisfies(manager.version, versions),
@@ -89,7 +94,10 @@ async function chooseManager(
   }
 }
 
-/** The npm for a version of Node.js: the platform's own if it runs there, else the one that Node.js came with. */
+/**
+ * Returns the npm for a version of Node.js: the platform's own if it runs there, otherwise the one that came with that
+ * version.
+ */
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
   const major = semver.major(version);
@@ -110,7 +118,7 @@ async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: Ve
 async function choose(name: PackagedName, wish: VersionWish, versionsOf: VersionsOf): Promise<ChosenTool> {
   const { range, source } = wish;
   const exact = semver.valid(range);
-  // The registry is not asked: the version may be installed already.
+  // An exact version needs no registry: it may be installed already.
   if (exact !== null) return { name, version: exact, source };
   const versions = await versionsOf(name);
   const version = newestVersion(name, versions, wish);
@@ -123,7 +131,7 @@ async function choose(name: PackagedName, wish: VersionWish, versionsOf: Version
   );
 }
 
-/** The version to install for a range; null if none satisfies it. */
+/** Returns the version to install for a range; null if none satisfies it. */
 export function newestVersion(name: ToolName, versions: readonly string[], wish: VersionWish): string | null {
   const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
   if (wish.newest === true) return fitting[0] ?? null;
@@ -137,7 +145,7 @@ export function newestVersion(name: ToolName, versions: readonly string[], wish:
   );
 }
 
-/** The newest version that is no prerelease; null if there is none. */
+/** Returns the newest version that is no prerelease; null if there is none. */
 export function newestOf(versions: readonly string[]): string | null {
   return semver.rsort(versions.filter((version) => semver.prerelease(version) === null))[0] ?? null;
 }

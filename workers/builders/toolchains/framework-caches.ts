@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { quote } from '../../core/quote.js';
 import type { PackageManifest } from '../files/package-manifest.js';
 
-/** Dependency → the folder in which it keeps results for the next build. `*` is kept for every project. */
+/** Dependency → the folder in which it keeps results for the next build. `*` stands for every project. */
 const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
   ['*', 'node_modules/.cache'],
   ['next', '.next/cache'],
@@ -13,39 +13,39 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
 ];
 
 /**
- * Folders that a tool makes whenever it runs. Applications may add to node_modules, but not change what the build has put
- * into it: the preview's server of Vite could not write its configuration there.
+ * Folders that a tool creates whenever it runs. An application may add to node_modules but not change built files:
+ * Vite's preview server could not write its configuration there.
  */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 
-/** What the pipeline of Rails has compiled. */
+/** The assets that the Rails pipeline has compiled. */
 export const RAILS_CACHE = 'tmp/cache/assets';
 
-/** Every folder of these, also below the project's folder. No image contains them. */
+/** Matches each of these folders, also below the project's folder. No image contains them. */
 const LEFT_OUT = new RegExp(
   `(^|/)(${[...FOLDERS.map(([, folder]) => folder), ...MADE_ANEW, RAILS_CACHE].map((folder) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`,
 );
 
-/** The folders of a Node project whose content is kept for its next build, relative to the project's folder. */
+/** Returns the folders of a Node.js project that are kept for its next build, relative to the project's folder. */
 export function frameworkCaches({ dependencies }: Pick<PackageManifest, 'dependencies'>): string[] {
   const uses = (dependency: string) => dependency === '*' || dependencies[dependency] !== undefined;
   return FOLDERS.filter(([dependency]) => uses(dependency)).map(([, folder]) => folder);
 }
 
-/** The name under which a folder is kept among the caches of its service. */
+/** Returns the name under which a folder is kept among the caches of its service. */
 export function keptName(folder: string): string {
   return `kept-${folder.replace(/[^A-Za-z]+/g, '-').replace(/^-|-$/g, '')}`;
 }
 
 /**
- * A shell command that puts links to kept folders into the project, as the user of the build. A folder that is there
- * already stays. Sealing the image removes the links.
+ * Returns a shell command that links kept folders into the project, run as the build's user.
+ * An existing folder stays. Sealing the image removes the links.
  */
 export function linkKept(folders: readonly string[], cache: string): string {
   if (folders.length === 0) return '';
   const links = folders.map((folder) => {
     const kept = quote(join(cache, keptName(folder)));
-    // Nothing creates node_modules here: if it is absent, nothing was installed.
+    // This does not create node_modules: its absence means that nothing was installed.
     const parent = quote(dirname(folder));
     const ready = /(^|\/)node_modules\//.test(folder) ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
     return `if [ ! -e ${quote(folder)} ] && ${ready}; then mkdir -p ${kept} && ln -sfn ${kept} ${quote(folder)}; fi`;
@@ -53,7 +53,7 @@ export function linkKept(folders: readonly string[], cache: string): string {
   return `{ ${links.join('; ')}; } >/dev/null 2>&1; `;
 }
 
-/** True if the path, relative to an image, is a cache of a framework. */
+/** Returns true if the path, relative to an image, is a framework's cache. */
 export function isFrameworkCache(path: string): boolean {
   return LEFT_OUT.test(path);
 }

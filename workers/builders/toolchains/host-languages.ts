@@ -2,7 +2,7 @@ import { resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
 import { type LanguageName, languageTool } from './language-tools.js';
 
-/** How long a version is taken as known, in milliseconds. What was not found is looked for again each time. */
+/** How long a found version is remembered, in milliseconds. A missing language is looked for each time. */
 const KNOWN_MS = 10 * 60_000;
 const PROBE_TIMEOUT_MS = 30_000;
 
@@ -10,7 +10,7 @@ const PROBE_TIMEOUT_MS = 30_000;
 export class HostLanguages {
   readonly #known = new Map<LanguageName, { version: string; at: number }>();
 
-  /** The version of the host's own, such as `3.11.2`; null if the host has none. */
+  /** Returns the host's own version, such as `3.11.2`; null if the host has none. */
   async versionOf(name: LanguageName, signal: AbortSignal): Promise<string | null> {
     const known = this.#known.get(name);
     if (known !== undefined && Date.now() - known.at < KNOWN_MS) return known.version;

@@ -5,9 +5,9 @@ import type { LockedEngines } from './locked-engines.js';
 import { intersection, type VersionWish } from './version-wish.js';
 
 /**
- * Package → its first major version that runs on all newer versions of Node.js, and the last version of Node.js on which
- * older ones run for certain: webpack 4 uses a hash that OpenSSL 3 does not have, and its contemporaries use files that
- * packages do not export.
+ * Package → its first major version that runs on all newer versions of Node.js, and the newest Node.js on which older
+ * majors surely run. For example, webpack 4 uses a hash that OpenSSL 3 lacks, and packages of that time use files that
+ * others do not export.
  */
 const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   'node-sass': [5, 14],
@@ -20,12 +20,12 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   webpack: [5, 16],
   'parcel-bundler': [2, 16],
 };
-/** Every platform's own Node.js is at least this one, so what runs on older ones asks for nothing. */
+/** Every platform's own Node.js is at least this version, so a package that runs on older ones adds no condition. */
 const OWN_MAJOR = 20;
 
 /**
- * The Node.js that a project needs by its packages, if it names none itself; null if any will do. `dependencies` are those
- * of package.json, `engines` what its lock file says of them.
+ * Returns the Node.js version that a project's packages need, if it names none itself; null if any will do.
+ * `dependencies` are those of package.json, `engines` what the lock file records about them.
  */
 export function impliedNode(
   dependencies: Readonly<Record<string, unknown>>,
@@ -42,7 +42,7 @@ export function impliedNode(
 
 const RUNS_TYPESCRIPT = /(?:^|[\s;&|])node\s+((?:-[\w=:./-]+\s+)*)[\w./-]+\.[cm]?ts(?=$|[\s;&|])/;
 
-/** The Node.js that runs TypeScript as it is, if the script that starts a project does that; null otherwise. */
+/** Returns a Node.js version that runs TypeScript directly, if the project's start script does that; null otherwise. */
 export function scriptNode(scripts: unknown): VersionWish | null {
   const all = isRecord(scripts) ? scripts : {};
   const name = isText(all.start) ? 'start' : 'dev';
@@ -52,7 +52,7 @@ export function scriptNode(scripts: unknown): VersionWish | null {
   return { range, source: `scripts.${name} in package.json`, lowest: true };
 }
 
-/** Both wishes: the range that satisfies both, or the first if they exclude each other. */
+/** Returns the range that satisfies both wishes, or the first wish if they exclude each other. */
 export function bothWishes(first: VersionWish | null, second: VersionWish | null): VersionWish | null {
   if (first === null || second === null) return first ?? second;
   const range = intersection(first.range, second.range);
@@ -60,8 +60,8 @@ export function bothWishes(first: VersionWish | null, second: VersionWish | null
 }
 
 /**
- * The versions of Node.js on which the most demanding framework of a project runs; null if it has none that tells. Newer versions than
- * the framework knows count too: upper bounds are rarely meant.
+ * Returns the versions of Node.js on which the project's most demanding framework runs; null if none is known.
+ * Versions newer than the framework knows count too: upper bounds are rarely meant.
  */
 export function frameworkNode(
   dependencies: Readonly<Record<string, unknown>>,
@@ -77,9 +77,10 @@ export function frameworkNode(
 }
 
 /**
- * The Node.js that is used. What a project names wins over what its packages need, because package managers only warn of that. A
- * framework ends where it does not run, so its versions narrow those that the project names, and replace them if none is left. A range
- * of `engines` is often only a lower bound; old packages narrow it.
+ * Decides the version of Node.js. What a project names takes precedence over what its packages need, because package
+ * managers only warn about that.
+ * A framework fails on versions that it does not support, so its versions narrow those that the project names, and
+ * replace them if none is left. A range in `engines` is often only a lower bound; old packages narrow it.
  */
 export function wishedNode(
   named: VersionWish | null,
@@ -105,14 +106,17 @@ function oldest(dependencies: Readonly<Record<string, unknown>>): { name: string
   return found.sort((a, b) => a.node - b.node)[0] ?? null;
 }
 
-/** True if a range means a version before this major one. Ranges without an upper bound mean the newest version. */
+/**
+ * Returns true if a range means a version before this major one. A range without an upper bound means the newest
+ * version.
+ */
 function isBelow(range: string, major: number): boolean {
   if (range.length > 200 || !/^\s*[~^=v]?\s*\d/.test(range) || semver().validRange(range) === null) return false;
   const least = semver().minVersion(range);
   return least !== null && least.major < major;
 }
 
-/** The package whose least version of Node.js is the highest. Upper bounds are rarely meant, and are ignored. */
+/** Returns the package whose lowest Node.js version is the highest. Upper bounds are rarely meant, and are ignored. */
 function mostDemanding(names: readonly string[], engines: LockedEngines) {
   const found = names.flatMap((name) => {
     const range = Object.hasOwn(engines, name) ? engines[name] : undefined;

@@ -1,12 +1,12 @@
-/** A language whose compiler or interpreter the host may have, or else mise installs. */
+/** A language whose compiler or interpreter the host may have; otherwise mise installs it. */
 interface LanguageTool {
   /** Its name in messages. */
   shown: string;
-  /** The command that prints the version of the host's own. */
+  /** The command that prints the version that the host has. */
   probe: readonly [program: string, ...args: string[]];
   /** Finds the version in what the command prints. */
   version: RegExp;
-  /** The packages of Debian that bring it; '' if it has none. */
+  /** The Debian packages that contain it; '' if there are none. */
   packages: string;
   /** Its names in `.tool-versions` and `mise.toml`. */
   names: readonly string[];
@@ -24,7 +24,7 @@ export const LANGUAGE_TOOLS = {
   java: { ...tool('Java', ['javac', '-version'], 'default-jdk-headless', ['java']), version: /javac (\d+(?:\.\d+)*)/ },
   maven: tool('Maven', ['mvn', '--version'], 'maven', ['maven']),
   gradle: { ...tool('Gradle', ['gradle', '--version'], 'gradle', ['gradle']), version: /Gradle (\d+\.\d+(?:\.\d+)?)/ },
-  // A package of the npm registry contains it, so that mise is not asked.
+  // An npm package contains Deno, so mise is not needed.
   deno: tool('Deno', ['deno', '--version'], '', ['deno']),
   dotnet: tool('.NET', ['dotnet', '--version'], '', ['dotnet', 'dotnet-core']),
 } as const satisfies Readonly<Record<string, LanguageTool>>;

@@ -1,9 +1,11 @@
 import { isRecord, isText } from '../files/json-values.js';
 
-/** Packages → the versions of Node.js on which they say that they run. */
+/** Package → the versions of Node.js that it declares. */
 export type LockedEngines = Readonly<Record<string, string>>;
 
-/** What a lock file of npm records about the packages that the project itself uses. {} if it says nothing or cannot be read. */
+/**
+ * Returns the engines of the project's direct dependencies from npm's lock file. {} if it has none or cannot be read.
+ */
 export function npmEngines(text: string): LockedEngines {
   let lock: unknown;
   try {
@@ -21,7 +23,7 @@ export function npmEngines(text: string): LockedEngines {
   return found;
 }
 
-/** The engines that a lock file of pnpm names. If it has several versions of a package, the last one counts, which is the newest. */
+/** Returns the engines in pnpm's lock file. If a package has several versions, the last and newest one counts. */
 export function pnpmEngines(text: string): LockedEngines {
   const found: Record<string, string> = {};
   let name: string | undefined;

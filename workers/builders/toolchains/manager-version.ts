@@ -11,7 +11,10 @@ import { intersection, type ManagerName, type VersionWish, versionWish } from '.
 const NAMES: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'];
 const FIELD = 'packageManager in package.json';
 
-/** The lock files of each package manager. npm comes last: its lock is often left from one careless installation. */
+/**
+ * The lock files of each package manager. npm comes last: its lock file is often left over from one accidental
+ * installation.
+ */
 const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['pnpm', ['pnpm-lock.yaml']],
   ['bun', ['bun.lock', 'bun.lockb']],
@@ -22,16 +25,16 @@ const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
 /** The lock files of all package managers of Node.js. */
 export const LOCK_FILES: readonly string[] = LOCKS.flatMap(([, files]) => files);
 
-/** The lock file of a package manager; null if the folder has none. */
+/** Returns the lock file of a package manager; null if the folder has none. */
 export function lockOf(files: ProjectFiles, manager: ManagerName): string | null {
   return LOCKS.find(([name]) => name === manager)?.[1].find((file) => files.has(file)) ?? null;
 }
 
-/** The package manager that a folder uses: the one it names, else the one that wrote its lock file, else npm. */
+/** Returns a folder's package manager: the one it names, otherwise the one that wrote its lock file, otherwise npm. */
 export function managerName(files: ProjectFiles, manifest: PackageManifest): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
   if (isManager(named)) return named;
-  // pnpm reads the packages of a workspace from its own file only: without it, another manager installs them.
+  // pnpm reads a workspace's packages only from its own file. Without that file, another manager installs them.
   const noPnpm = manifest.raw.workspaces !== undefined && !files.has('pnpm-workspace.yaml');
   const locked = LOCKS.find(
     ([name, locks]) => !(noPnpm && name === 'pnpm') && locks.some((file) => files.has(file)),
@@ -44,15 +47,15 @@ export function managerName(files: ProjectFiles, manifest: PackageManifest): Man
   return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
 }
 
-/** `engines` that allow any other manager than npm, but not npm, mean that one. */
+/** If `engines` names a manager other than npm and does not allow npm, that manager is used. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
   if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
 }
 
 /**
- * The version of the package manager that a folder names, or that can read its lock file; null if it says nothing. Throws
- * `BuildError` if a text names no version.
+ * Returns the version of the package manager that a folder names, or that can read its lock file; null if unknown.
+ * Throws `BuildError` if a text names no version.
  */
 export function managerWish(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   return pinned(files, manifest, name) ?? bounded(files, manifest, name);
@@ -72,7 +75,7 @@ function pinned(files: ProjectFiles, manifest: PackageManifest, name: ManagerNam
   return version && versionWish(version.text, version.source, name);
 }
 
-/** What the lock file's format and `engines` allow together. If they exclude each other, `engines` decides. */
+/** Returns the versions that both the lock file's format and `engines` allow. If there are none, `engines` decides. */
 function bounded(files: ProjectFiles, { raw }: PackageManifest, name: ManagerName): VersionWish | null {
   const lock = lockFormat(files, name);
   const given = isRecord(raw.engines) ? raw.engines[name] : null;
@@ -83,7 +86,7 @@ function bounded(files: ProjectFiles, { raw }: PackageManifest, name: ManagerNam
   return both === null ? engine : { range: both, source: `${engine.source} and ${lock?.source}` };
 }
 
-/** The versions that read and write a folder's lock file without changing its format. */
+/** Returns the versions that read and write a folder's lock file without changing its format. */
 function lockFormat(files: ProjectFiles, name: ManagerName): VersionWish | null {
   if (name === 'pnpm') return pnpmFormat(files);
   if (name === 'yarn') return yarnFormat(files);
@@ -104,14 +107,15 @@ function pnpmFormat(files: ProjectFiles): VersionWish | null {
 }
 
 /**
- * Versions 9 and 10 write the same format. Version 9 is the safer choice if nothing tells them apart: it runs the install
- * scripts of dependencies. Version 10 alone reads settings from pnpm-workspace.yaml, and hashes patches in another way.
+ * Decides between pnpm 9 and 10, which write the same format. Version 9 is the safer choice: it runs the install
+ * scripts of dependencies.
+ * Only version 10 reads settings from pnpm-workspace.yaml, and it hashes patches in another way.
  */
 function usesNewerPnpm(files: ProjectFiles, lock: string): boolean {
   if (/^patchedDependencies:\n(?: {2}.*\n)*? {4}hash: [0-9a-f]{64}$/m.test(lock)) return true;
   const known = ['packages', 'catalog', 'catalogs'];
   const settings = readYaml(files.text('pnpm-workspace.yaml'), 'pnpm-workspace.yaml');
-  // Version 9 refuses the file without packages.
+  // Version 9 refuses a pnpm-workspace.yaml without packages.
   if (files.has('pnpm-workspace.yaml') && !Array.isArray(settings.packages)) return true;
   return Object.keys(settings).some((key) => !known.includes(key));
 }
@@ -126,7 +130,7 @@ function yarnFormat(files: ProjectFiles): VersionWish | null {
   return { range: number <= 5 ? '2.x' : number <= 7 ? '3.x' : '>=4', source };
 }
 
-/** The release of yarn that the repository contains, and its version if the file's name tells it; null if it has none. */
+/** Returns the yarn release in the repository, and its version if the file's name shows it; null if there is none. */
 export function yarnPath(files: ProjectFiles): { version: string | null; source: string } | null {
   const modern = readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml').yarnPath;
   const [path, source] = isText(modern)
@@ -137,7 +141,7 @@ export function yarnPath(files: ProjectFiles): { version: string | null; source:
   return { version: version === undefined ? null : semver().valid(version), source };
 }
 
-/** The settings of .yarnrc.yml; {} if there is no such file. Throws `BuildError`. */
+/** Returns the settings of .yarnrc.yml; {} if there is no such file. Throws `BuildError`. */
 export function yarnSettings(files: ProjectFiles): Record<string, unknown> {
   return readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml');
 }
@@ -153,7 +157,7 @@ function readYaml(text: string | undefined, name: string): Record<string, unknow
   }
 }
 
-/** `packageManager`, split. Corepack appends a hash to the version; the registry's integrity takes its place here. */
+/** Splits `packageManager`. Drops Corepack's hash, because the registry's integrity check replaces it. */
 function field({ raw }: PackageManifest): { name: ManagerName; version: string } | null {
   const given = isText(raw.packageManager) ? raw.packageManager.trim() : '';
   const at = given.indexOf('@');

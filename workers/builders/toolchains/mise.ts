@@ -7,11 +7,11 @@ import type { LanguageName } from './language-tools.js';
 import type { ToolVersion } from './tool-packages.js';
 
 const LIST_TIMEOUT_MS = 60_000;
-/** Some languages are compiled. */
+/** Some languages are compiled during installation. */
 const INSTALL_TIMEOUT_MS = 30 * 60_000;
 const LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 3600 };
 
-/** Thrown if mise could not list or install; the message ends with its own reason. */
+/** Thrown if mise could not list or install. The message ends with mise's own reason. */
 export class MiseError extends Error {}
 
 export interface MiseOptions {
@@ -31,7 +31,7 @@ export class Mise {
     this.#options = options;
   }
 
-  /** All versions of a language that can be installed. Throws `MiseError`. */
+  /** Returns all versions of a language that can be installed. Throws `MiseError`. */
   async versions(name: LanguageName, signal: AbortSignal): Promise<string[]> {
     const text = await this.#run(['ls-remote', name], LIST_TIMEOUT_MS, signal);
     return text
@@ -81,7 +81,7 @@ function lastLine(text: string): string {
     .split('\n')
     .map((line) => line.replace(/^mise ERROR /, '').trim())
     .filter((line) => line !== '');
-  // The last line points at an option that shows more.
+  // The last line only points at an option that shows more.
   return (lines.find((line) => /error|fail|not found/i.test(line)) ?? lines.at(-1) ?? 'no reason was given').slice(
     0,
     300,

@@ -2,13 +2,13 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 
-/** A shell command by which native modules are compiled with the headers beside the Node.js that the PATH leads to. */
+/** Makes native modules compile with the headers beside the Node.js in the PATH. */
 export const USE_HEADERS =
   'export npm_config_nodedir="$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")"; ';
 
 /**
- * True if the Node.js that a build uses has its headers beside it. `tools` are the folders of the tools that the platform
- * installed for the project.
+ * Returns true if the build's Node.js has its headers beside it.
+ * `tools` are the folders of the tools that the platform installed for the project.
  */
 export async function hasHeaders(tools: readonly string[], own = process.execPath): Promise<boolean> {
   for (const program of [...tools.map((folder) => join(folder, 'bin/node')), own]) {

@@ -12,9 +12,10 @@ export interface Folder {
 }
 
 /**
- * The version of Node.js that a project names; null if it names none. What pins a version (volta, .nvmrc, .node-version,
- * .tool-versions, mise.toml) wins over what bounds it (devEngines, engines), and the project wins over the root of its workspace.
- * Throws `BuildError` if a text names no version.
+ * Returns the Node.js version that a project names; null if it names none. Throws `BuildError` if a text names no
+ * version.
+ * A pin (volta, .nvmrc, .node-version, .tool-versions, mise.toml) takes precedence over a range (devEngines, engines),
+ * and the project over the root of its workspace.
  */
 export function nodeWish(project: Folder, root: Folder | null = null): VersionWish | null {
   const folders = root === null ? [project] : [project, root];
@@ -42,13 +43,13 @@ function boundedNode({ manifest }: Folder): VersionWish | null {
   return isText(engine) ? versionWish(engine, 'engines.node in package.json', TOOL) : null;
 }
 
-/** The entries of `devEngines.<kind>`, which is one object or a list of them. */
+/** Returns the entries of `devEngines.<kind>`, which is an object or a list of objects. */
 export function devEngine({ raw }: PackageManifest, kind: 'runtime' | 'packageManager'): Record<string, unknown>[] {
   const given = isRecord(raw.devEngines) ? raw.devEngines[kind] : null;
   return (Array.isArray(given) ? given : [given]).filter(isRecord);
 }
 
-/** The version of the entry with this name; null if there is none, or if it names no version. */
+/** Returns the version of the entry with this name; null if there is no such entry or it names no version. */
 export function namedVersion(entries: readonly Record<string, unknown>[], name: string): string | null {
   const version = entries.find((entry) => entry.name === name)?.version;
   return isText(version) ? version : null;

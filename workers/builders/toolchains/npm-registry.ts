@@ -5,16 +5,16 @@ import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
 import { BuildError } from '../../failures/explained.js';
 
-/** Time limits, in milliseconds. */
+/** Timeouts, in milliseconds. */
 const LIST_MS = 60_000;
 const INSTALL_MS = 10 * 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
-/** A tenant names versions, so nothing else may reach npm's command line. */
+/** Tenants name versions, so only this may reach npm's command line. */
 const PACKAGE = /^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/;
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const NOT_THERE = ['E404', 'ETARGET', 'ENOVERSIONS'];
 
-/** The registry did not answer as a registry does. Another try may succeed. */
+/** Thrown if the registry did not answer as expected. Another try may succeed. */
 export class RegistryFault extends Error {
   constructor(message: string) {
     super(message);
@@ -36,8 +36,8 @@ interface NpmAnswer {
 }
 
 /**
- * The npm registry as this host's npm reaches it: with the worker's user configuration (~/.npmrc), and with the variables
- * that builds get. No install script ever runs.
+ * The npm registry as this host's npm reaches it: with the worker's ~/.npmrc and the variables that builds get. Install
+ * scripts never run.
  */
 export class NpmRegistry {
   readonly #options: NpmRegistryOptions;
@@ -46,7 +46,7 @@ export class NpmRegistry {
     this.#options = options;
   }
 
-  /** All versions of a package; none if there is no such package. Throws `RegistryFault`. */
+  /** Returns all versions of a package; empty if there is no such package. Throws `RegistryFault`. */
   async versions(name: string, signal: AbortSignal): Promise<string[]> {
     const cache = join(this.#options.folder, 'npm-cache');
     const answer = await this.#npm(['view', checked(name, PACKAGE), 'versions', '--json'], cache, LIST_MS, signal);
@@ -60,8 +60,8 @@ export class NpmRegistry {
   }
 
   /**
-   * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry does not have it.
-   * Throws `BuildError` if the package is not for this host, and `RegistryFault`.
+   * Installs one version of a package below `<folder>/node_modules`. Resolves to false if the registry lacks it. Throws
+   * `BuildError` if the package is not for this host, and `RegistryFault`.
    */
   async install(name: string, version: string, folder: string, signal: AbortSignal): Promise<boolean> {
     const exact = `${checked(name, PACKAGE)}@${checked(version, VERSION)}`;
@@ -114,7 +114,7 @@ function checked(text: string, rule: RegExp): string {
   return text;
 }
 
-/** npm writes its error as JSON to the standard output, older versions also as text. */
+/** npm writes its error to standard output as JSON; older versions also as text. */
 function errorCode(stdout: string, stderr: string): string | null {
   const answer = parsed(stdout) as { error?: { code?: unknown } } | null;
   const code = answer?.error?.code;

@@ -1,6 +1,6 @@
 import { quote } from '../../core/quote.js';
 
-/** What npm reads of package.json to run a script. */
+/** The fields of package.json that npm uses to run a script. */
 export interface NpmPackage {
   name?: unknown;
   version?: unknown;
@@ -10,15 +10,16 @@ export interface NpmPackage {
   scripts: Readonly<Record<string, unknown>>;
 }
 
-/** `npm start`, `npm run start` and their like, without further arguments. */
+/** Matches `npm start`, `npm run start` and the like, without further arguments. */
 const RUNS_SCRIPT = /^npm (?:(start)|run(?:-script)? ([\w:.-]+))$/;
-/** A larger command is not worth an npm that is left out. */
+/** Larger commands are left to npm. */
 const MAX_COMMAND_LENGTH = 64 * 1024;
 
 /**
- * The shell command that does what `npm start` or `npm run <script>` does, without npm itself: an npm per replica would take
- * half a second at each start and stay resident. The scripts before and after it run as npm runs them, with npm's variables
- * and search path. Null if the command is none of these, or if npm has to decide how to run it.
+ * Returns the shell command that does what `npm start` or `npm run <script>` does, without npm itself.
+ * One npm per replica would take half a second at each start and stay in memory. The scripts before and after run as
+ * under npm, with its variables and search path. Returns null for other commands, or if npm has to decide how to run
+ * the script.
  */
 export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   const [, start, name = start] = RUNS_SCRIPT.exec(command.trim()) ?? [];
@@ -35,7 +36,7 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
     ...(after === null ? [] : [run(`post${name}`, after, true)]),
   ];
   const lines = [
-    // npm looks for programs in the node_modules of the project and of each folder above it.
+    // npm searches the node_modules of the project and of each folder above it for programs.
     `folder=$PWD bins=; while [ -n "$folder" ]; do bins=$bins$folder/node_modules/.bin:; folder=\${folder%/*}; done`,
     'PATH=$bins/node_modules/.bin:$PATH npm_package_json=$PWD/package.json INIT_CWD=$PWD',
     'npm_node_execpath=$(command -v node) NODE=$npm_node_execpath npm_execpath=$(readlink -f "$(command -v npm)")',
@@ -56,7 +57,10 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   return text.length > MAX_COMMAND_LENGTH || text.includes('\0') ? null : text;
 }
 
-/** npm's `npm_package_*` variables: name, version, config, engines and bin, with the path of each value in its name. */
+/**
+ * Returns npm's `npm_package_*` variables: name, version, config, engines and bin, with the path of each value in its
+ * name.
+ */
 export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
   const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;
   const found: Record<string, string> = {};
@@ -71,16 +75,16 @@ function collect(values: object, prefix: string, found: Record<string, string>):
     if (Array.isArray(value))
       for (const [i, item] of value.entries()) collect({ [`${key}_${i}`]: item }, prefix, found);
     else if (typeof value === 'object' && value !== null) collect(value, `${name}_`, found);
-    // A shell gives no other names to its children.
+    // A shell passes no other names to its children.
     else if (/^\w+$/.test(name)) found[name] = value === null || value === false ? '' : String(value);
   }
 }
 
-/** Words with which a command of the shell itself begins. No program runs then, or more than one. */
+/** Commands that begin with such a word run no program, or more than one. */
 const OWN_WORDS =
   /^(\.|:|\[|\{|!|alias|break|case|cd|command|continue|echo|eval|exec|exit|export|false|for|getopts|hash|if|kill|local|printf|pwd|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while)$/;
 
-/** The script with an `exec` before its program if it is one plain command, so that the shell does not stay. */
+/** If the script is one plain command, puts `exec` before its program, so that no shell stays in memory. */
 export function inPlace(script: string): string {
   if (/[;&|<>()`\n\r#]/.test(script)) return script;
   const [, assignments = '', program = ''] =

@@ -5,7 +5,7 @@ import { isRecord, isText } from '../files/json-values.js';
 import type { OwnTools } from './choose-tools.js';
 import type { Machine } from './tool-packages.js';
 
-/** The Node.js that runs the platform, and the npm that commands of this host find. */
+/** Returns the Node.js that runs the platform, and the npm that this host's commands find. */
 export async function ownTools(): Promise<OwnTools> {
   return { node: process.versions.node, npm: await ownNpm() };
 }
@@ -14,7 +14,7 @@ async function ownNpm(): Promise<OwnTools['npm']> {
   for (const folder of OWN_PATH.split(':')) {
     const program = await realpath(join(folder, 'npm')).catch(() => null);
     if (program === null) continue;
-    // npm/bin/npm-cli.js
+    // `program` is npm/bin/npm-cli.js.
     const text = await readFile(join(dirname(dirname(program)), 'package.json'), 'utf8').catch(() => '{}');
     const { version, engines }: Record<string, unknown> = JSON.parse(text);
     if (!isText(version)) return null;
@@ -23,7 +23,7 @@ async function ownNpm(): Promise<OwnTools['npm']> {
   return null;
 }
 
-/** This host, as far as packages differ by it. */
+/** Describes this host, as far as packages depend on it. */
 export async function thisMachine(): Promise<Machine> {
   const { platform, arch } = process;
   const flags = platform === 'linux' ? await readFile('/proc/cpuinfo', 'latin1').catch(() => '') : ' avx2 ';
@@ -31,8 +31,8 @@ export async function thisMachine(): Promise<Machine> {
 }
 
 /**
- * What a base image of Node.js contains, as far as its name tells: `node:22-bookworm-slim` has some version 22. npm is the
- * one that came with it.
+ * Returns what a base image of Node.js contains, as far as its name tells: `node:22-bookworm-slim` has some version 22.
+ * Its npm is the one that came with it.
  */
 export function toolsOfImage(image: string): OwnTools {
   const version = /:v?(\d+(?:\.\d+){0,2})(?=[-@]|$)/.exec(image)?.[1];

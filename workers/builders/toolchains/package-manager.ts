@@ -4,7 +4,7 @@ import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './mana
 import { program, type Tool } from './tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
-/** How a Node project's dependencies are installed, and its scripts run. */
+/** How a Node.js project's dependencies are installed, and how its scripts run. */
 export interface PackageManager {
   name: ManagerName;
   /** The version that the project names or needs; null if any will do. */
@@ -14,11 +14,11 @@ export interface PackageManager {
   environment: Record<string, string>;
   /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
-  /** Variables that name a folder kept between builds → that folder's name. */
+  /** Variable that names a folder kept between builds → that folder's name. */
   caches: Record<string, string>;
 }
 
-/** The files that package managers read to install. */
+/** Files that package managers read during an installation. */
 const MANIFESTS = [
   'package.json',
   'package-lock.json',
@@ -32,7 +32,7 @@ const MANIFESTS = [
   '.yarnrc',
   '.yarnrc.yml',
 ];
-/** If the project has one of these, an installation reads other files of the project too. */
+/** With one of these, an installation also reads other files of the project. */
 const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
 
@@ -45,8 +45,9 @@ const COREPACK = {
 };
 
 /**
- * Decides which package manager installs a project, its version, and how. In a workspace, the files are those of its root.
- * A lock file is respected: an installation that would change it fails. Throws `BuildError` if a text names no version.
+ * Decides which package manager installs a project, in which version, and how.
+ * In a workspace, the files are those of its root. An installation that would change the lock file fails. Throws
+ * `BuildError` if a text names no version.
  */
 export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest): PackageManager {
   const name = managerName(files, manifest);
@@ -81,7 +82,7 @@ export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest)
 
 const NOTHING_SPECIAL = { environment: {}, buildEnvironment: {} };
 const NPM_CACHES = { npm_config_cache: 'npm' };
-/** pnpm must neither replace itself by the version in package.json, nor install anything when the application starts. */
+/** Keeps pnpm from replacing itself by the version in package.json, and from installing when the application starts. */
 const PNPM = Object.fromEntries(
   [
     ['manage_package_manager_versions', 'false'],
@@ -95,27 +96,27 @@ const PNPM = Object.fromEntries(
   ]),
 ) as Record<string, string>;
 
-/** True if yarn 2 or later does what the wish says: it is another package with other settings. */
+/** Returns true if the wish means yarn 2 or later, which is another package with other settings. */
 function isModernYarn({ range }: VersionWish): boolean {
   return intersection(range, '1.x') === null;
 }
 
 function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageManager {
   const release = yarnPath(files);
-  // A release in the repository whose version is unknown runs itself. Any other would only hide the version that was chosen.
+  // A release in the repository runs itself if its version is unknown. Otherwise it would only hide the chosen version.
   const environment = { ...COREPACK, ...(release?.version === null ? {} : { YARN_IGNORE_PATH: '1' }) };
   if (!isModernYarn(wish) && release?.version !== null) {
     return {
       name: 'yarn',
       wish,
-      // Packages name the versions of Node.js that they were tested with. This yarn alone takes that for a condition.
+      // Packages declare the Node.js versions that they were tested with. Only this yarn treats that as a condition.
       install: `yarn install${locked ? ' --frozen-lockfile' : ''} --ignore-engines`,
       environment,
       buildEnvironment: {},
       caches: { YARN_CACHE_FOLDER: 'yarn', ...NPM_CACHES },
     };
   }
-  // Zero installs keep dependencies in the repository, and yarn's own resolver then finds them there.
+  // With zero installs the repository contains the dependencies, and yarn's own resolver finds them there.
   const inRepository = files.has('.pnp.cjs') || files.has('.pnp.js');
   const plugnplay = inRepository || yarnSettings(files).nodeLinker === 'pnp';
   return {
@@ -126,7 +127,7 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
       ...environment,
       YARN_ENABLE_TELEMETRY: '0',
       ...(yarnSettings(files).nodeLinker === undefined && !inRepository ? { YARN_NODE_LINKER: 'node-modules' } : {}),
-      // What is not unpacked must be in the image: the running application has no caches.
+      // Packages that are not unpacked must be in the image: the running application has no caches.
       ...(plugnplay ? { YARN_ENABLE_GLOBAL_CACHE: 'false' } : {}),
     },
     buildEnvironment: plugnplay ? {} : { YARN_ENABLE_GLOBAL_CACHE: 'true' },
@@ -134,12 +135,12 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
   };
 }
 
-/** The programs that a build needs on the host. The platform installs other package managers itself. */
+/** Returns the programs that a build needs on the host. The platform installs other package managers itself. */
 export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }
 
-/** The files that alone decide what an installation does; null if it may need the whole project. */
+/** Returns the files that alone decide what an installation does; null if it may need the whole project. */
 export function installManifests(files: ProjectFiles, manifest: PackageManifest): string[] | null {
   return installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null;
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { runLimited } from '../../../shared/core/run-limited.js';
 
 /**
- * Unpacks the official archive that the packages of the oldest versions of Node.js contain; their install script would do
- * it, and none runs here. `folder` is the package's. Other packages stay as they are.
+ * Unpacks the official archive in packages of the oldest Node.js versions. Leaves other packages as they are.
+ * Their install script would unpack it, but install scripts never run here. `folder` is the package's.
  */
 export async function unpackNode(folder: string, signal: AbortSignal): Promise<void> {
   const archive = (await readdir(folder)).find((name) => /^node-v[\w.-]{1,60}\.tar\.gz$/.test(name));

@@ -4,7 +4,7 @@ import semver from 'semver';
 import { ownPostgres } from '../../../shared/core/postgres-package.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 
-/** Copies the platform's own package if it is of this version, so that no registry is needed. False if it is not. */
+/** Copies the platform's own package if it has this version, so that no registry is needed. Returns false otherwise. */
 export async function copyOwnPostgres(
   version: string,
   fresh: string,
@@ -19,12 +19,15 @@ export async function copyOwnPostgres(
   return true;
 }
 
-/** True if a version is of a major version of PostgreSQL. All versions of the package are prereleases to semver. */
+/**
+ * Returns true if a version belongs to a major version of PostgreSQL. To semver, all versions of the package are
+ * prereleases.
+ */
 export function isOfMajor(version: string, major: string): boolean {
   return String(semver.major(version)) === major;
 }
 
-/** The newest version of a major version; null if there is none. */
+/** Returns the newest version of a major version; null if there is none. */
 export function newestOfMajor(versions: readonly string[], major: string): string | null {
   return semver.rsort(versions.filter((version) => isOfMajor(version, major)))[0] ?? null;
 }

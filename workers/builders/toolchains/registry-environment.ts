@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { parseInstalledName } from './tool-packages.js';
 
-/** Variables of npm → the same setting of other package managers, which do not read npm's. */
+/** Variable of npm → names of the same setting in other package managers, which ignore npm's. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   npm_config_registry: ['YARN_NPM_REGISTRY_SERVER', 'pnpm_config_registry'],
   npm_config_cafile: ['YARN_HTTPS_CA_FILE_PATH', 'pnpm_config_cafile'],
@@ -10,8 +10,8 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * The operator's registry, certificates and proxies, under the names that other package managers than npm read. `tools` are
- * the names of the tools that the platform installed for the project.
+ * Returns the operator's registry, certificates and proxies, under the names that other package managers read.
+ * `tools` are the names of the tools that the platform installed for the project.
  */
 export function registryEnvironment(
   platform: Readonly<Record<string, string>>,

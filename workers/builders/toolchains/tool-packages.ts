@@ -4,7 +4,7 @@ import { BuildError } from '../../failures/explained.js';
 import { isLanguage, LANGUAGE_TOOLS, type LanguageName, languageTool } from './language-tools.js';
 import type { ManagerName } from './version-wish.js';
 
-/** A tool that a package of the npm registry contains. */
+/** A tool that an npm package contains. */
 export type PackagedName = 'node' | 'postgres' | 'mise' | 'deno' | ManagerName;
 export type ToolName = PackagedName | LanguageName;
 
@@ -23,18 +23,18 @@ export interface Machine {
   avx2: boolean;
 }
 
-/** The package of the npm registry that contains a tool. */
+/** The npm package that contains a tool. */
 export interface ToolPackage {
   name: string;
-  /** Command → file of the package; null if the package's own `bin` tells. */
+  /** Command → file in the package; null if the package's own `bin` lists them. */
   programs: Record<string, string> | null;
 }
 
 const MODERN_YARN = '@yarnpkg/cli-dist';
 
 /**
- * The package of each tool, and its programs. Packages for each platform contain the official binaries of Node, bun and pnpm 12 as they
- * are. The packages `node`, `bun` and `pnpm` 12 would only fetch these by an install script; no install script runs here.
+ * The package of each tool, and its programs. The packages listed here contain the official binaries of Node.js, bun
+ * and pnpm 12. The packages `node`, `bun` and `pnpm` 12 would only fetch them by an install script, and none runs here.
  */
 const PACKAGES: Readonly<
   Record<PackagedName, { of: (machine: Machine) => string; programs: ToolPackage['programs'] }>
@@ -49,7 +49,7 @@ const PACKAGES: Readonly<
   yarn: { of: () => 'yarn', programs: null },
 };
 
-/** The package that contains a tool in a version. */
+/** Returns the package that contains a tool in a version. */
 export function packageOf({ name, version }: ToolVersion<PackagedName>, machine: Machine): ToolPackage {
   const major = semver.major(version);
   if (name === 'yarn' && major >= 2) return { name: MODERN_YARN, programs: null };
@@ -60,7 +60,7 @@ export function packageOf({ name, version }: ToolVersion<PackagedName>, machine:
   return { name: of(machine), programs };
 }
 
-/** The packages whose versions are the versions of a tool. */
+/** Returns the packages whose versions are the versions of a tool. */
 export function listedIn(name: PackagedName, machine: Machine): string[] {
   return [PACKAGES[name].of(machine), ...(name === 'yarn' ? [MODERN_YARN] : [])];
 }
@@ -82,7 +82,7 @@ function misePackage({ platform, arch }: Machine): string {
   return `@jdxcode/mise-${platform === 'darwin' ? 'macos' : platform}-${arch}`;
 }
 
-/** The name under which an installed tool is kept: `node-22.1.0`. */
+/** Returns the name of an installed tool's folder: `node-22.1.0`. */
 export function installedName({ name, version }: ToolVersion): string {
   return `${name}-${version}`;
 }
@@ -91,21 +91,21 @@ const INSTALLED = new RegExp(
   `^(node|npm|pnpm|yarn|bun|postgres|mise|${Object.keys(LANGUAGE_TOOLS).join('|')})-(\\d.*)$`,
 );
 
-/** The tool of an `installedName`; null for any other text. */
+/** Parses an `installedName`; null for any other text. */
 export function parseInstalledName(text: string): ToolVersion | null {
   const [, name, version] = INSTALLED.exec(text) ?? [];
   if (name === undefined || version === undefined || semver.valid(version) !== version) return null;
   return { name: name as ToolName, version };
 }
 
-/** Names of tools in messages. */
+/** Returns a tool's name for messages. */
 export function shownName(name: ToolName): string {
   if (isLanguage(name)) return languageTool(name).shown;
   if (name === 'postgres') return 'PostgreSQL';
   return name === 'node' ? 'Node.js' : name;
 }
 
-/** Throws the `BuildError` for a version that the registry does not have. */
+/** Throws a `BuildError` for a version that the registry does not have. `newest` is the newest one that it has. */
 export function noSuchVersion({ name, version }: ToolVersion, source: string, newest: string | null): never {
   const known = newest === null ? '' : `; the newest is ${newest}`;
   throw new BuildError(

@@ -1,13 +1,14 @@
-/** Tools that no image needs are removed after this time without use, in milliseconds. */
+/** A tool that no image needs is removed after this time without use, in milliseconds. */
 const UNUSED_MS = 14 * 24 * 60 * 60_000;
-/** So many tools stay at most, beside those that images need. */
+/** At most this many tools stay besides those that images need. */
 const MAX_UNWANTED = 20;
-/** A tool that was used within this time may belong to a build that runs, in milliseconds. */
+/** A tool that was used within this time may belong to a running build, in milliseconds. */
 const BUSY_MS = 24 * 60 * 60_000;
 
 /**
- * Decides which installed tools a sweep removes: those that no image needs, if they were not used for two weeks, or if there
- * are more than 20 of them, the longest unused first. Times are in milliseconds since the epoch.
+ * Returns the installed tools that a sweep removes, the longest unused first. Times are in milliseconds since the
+ * epoch.
+ * These are tools that no image needs, if they were unused for two weeks or if there are more than 20 of them.
  */
 export function toolsToRemove(
   tools: readonly { name: string; usedAt: number }[],

@@ -35,10 +35,10 @@ import {
 import { toolsToRemove } from './tool-sweep.js';
 import type { LanguageWish, ToolWishes, VersionWish } from './version-wish.js';
 
-/** Versions of a package are asked for again after this time, in milliseconds. */
+/** The list of a package's versions is fetched again after this time, in milliseconds. */
 const LIST_MS = 60 * 60_000;
 const TRIAL_MS = 30_000;
-/** Folders of installations that did not end are removed after this time, in milliseconds. */
+/** Folders of unfinished installations are removed after this time, in milliseconds. */
 const UNFINISHED_MS = 60 * 60_000;
 const UNFINISHED = 'new-';
 
@@ -48,14 +48,14 @@ export interface ToolchainStoreOptions {
   dataDir: string;
   log: Logger;
   registry: Pick<NpmRegistry, 'versions' | 'install'>;
-  /** By default this host and its own tools. */
+  /** This host and its own tools, unless a test sets others. */
   machine?: Machine;
   own?: OwnTools;
-  /** What passes to mise: proxies, mirrors and certificates. */
+  /** Variables that mise gets: proxies, mirrors and certificates. */
   environment?: Readonly<Record<string, string>>;
 }
 
-/** The store of this host. Proxies, registry and certificates are those that builds get. */
+/** Creates the store of this host. Uses the proxies, registry and certificates that builds get. */
 export function createToolchains({ dataDir, buildEnvironment, log }: ToolchainsOptions): ToolchainStore {
   const registry = new NpmRegistry({ buildEnvironment, folder: join(dataDir, 'toolchains') });
   return new ToolchainStore({ dataDir, log, registry, environment: buildEnvironment });
@@ -68,8 +68,8 @@ export interface ToolchainsOptions {
 }
 
 /**
- * The tools that projects name, each version installed once into `DATA_DIR/toolchains/<name>-<version>`, with its programs
- * in `bin`. Builds and replicas see these folders read-only.
+ * The tools that projects name. Each version is installed once into `DATA_DIR/toolchains/<name>-<version>`, with its
+ * programs in `bin`. Builds and replicas see these folders read-only.
  */
 export class ToolchainStore {
   readonly #options: ToolchainStoreOptions;
@@ -84,15 +84,15 @@ export class ToolchainStore {
     this.#folder = join(options.dataDir, 'toolchains');
   }
 
-  /** The folder of an installed tool, also if it is not there. Throws if the text names no tool. */
+  /** Returns the folder of an installed tool, whether or not it exists. Throws if the text names no tool. */
   pathOf(name: string): string {
     if (parseInstalledName(name) === null) throw new Error(`"${name}" is no name of a tool`);
     return join(this.#folder, name);
   }
 
   /**
-   * Chooses the versions that a project wants, installs those that are missing, and returns their names, Node.js first.
-   * Throws `BuildError` for a version that does not exist, and `RegistryFault` if the registry is away.
+   * Chooses the versions that a project wants, installs missing ones, and returns their names, Node.js first. Throws
+   * `BuildError` for a version that does not exist, and `RegistryFault` if the registry cannot be reached.
    */
   async provide(wishes: ToolWishes, context: ProvideContext): Promise<string[]> {
     const chosen = await this.choose(wishes, await this.#ownTools(), context.signal);
@@ -103,7 +103,10 @@ export class ToolchainStore {
     return [...chosen, ...languages.filter((tool) => tool !== null)].map(installedName);
   }
 
-  /** Uses the language of the host if its version satisfies, and installs one otherwise. Throws `BuildError` if there is no way to one. */
+  /**
+   * Uses the host's own language if its version satisfies, otherwise installs one. Throws `BuildError` if neither is
+   * possible.
+   */
   async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
     const { shown, packages } = languageTool(name);
     const own = await this.#host.versionOf(name, context.signal);
@@ -140,7 +143,7 @@ export class ToolchainStore {
     }
   }
 
-  /** The versions of a language that can be installed. Throws `MiseError` or `RegistryFault`. */
+  /** Returns the versions of a language that can be installed. Throws `MiseError` or `RegistryFault`. */
   async #languageVersions(name: LanguageName, context: ProvideContext): Promise<string[]> {
     if (name !== 'deno') return (await this.#mise(context)).versions(name, context.signal);
     const faults: RegistryFault[] = [];
@@ -149,7 +152,7 @@ export class ToolchainStore {
     return versions;
   }
 
-  /** mise itself, which is installed when a project first needs it. */
+  /** Returns mise, which is installed when a project first needs it. */
   async #mise(context: ProvideContext): Promise<Mise> {
     const faults: RegistryFault[] = [];
     const version = newestOf(await this.#versionsOf('mise', context.signal, faults));
@@ -163,20 +166,21 @@ export class ToolchainStore {
     });
   }
 
-  /** Chooses the versions that a project wants from what the registry has. Throws as `provide` does. */
+  /** Chooses the versions that a project wants from those in the registry. Throws as `provide` does. */
   async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
     const faults: RegistryFault[] = [];
     try {
       return await chooseTools(wishes, own, (name) => this.#versionsOf(name, signal, faults));
     } catch (error) {
-      // Without the registry it is unknown whether a version satisfies.
+      // Without the registry it is unknown whether a version would fit.
       throw error instanceof BuildError && faults[0] ? faults[0] : error;
     }
   }
 
   /**
-   * Installs a PostgreSQL server of this major version and returns its name: the platform's own if it fits, else the newest of
-   * the registry, or of this host if the registry is away. Throws as `provide` does.
+   * Installs a PostgreSQL server of this major version and returns its name. Throws as `provide` does.
+   * Prefers the platform's own; otherwise takes the registry's newest, or this host's newest if the registry cannot be
+   * reached.
    */
   async providePostgres(major: string, context: ProvideContext): Promise<string> {
     const own = await ownPostgres();
@@ -196,7 +200,7 @@ export class ToolchainStore {
     return installedName(tool);
   }
 
-  /** Installs tools that a release was built with, if they are gone. Throws as `provide` does. */
+  /** Installs the tools of a release again if they were removed. Throws as `provide` does. */
   async restore(names: readonly string[], signal: AbortSignal): Promise<string[]> {
     const context = { signal, log: async (line: string) => this.#options.log.info(line) };
     for (const name of names) {
@@ -207,7 +211,7 @@ export class ToolchainStore {
     return names.map((name) => this.pathOf(name));
   }
 
-  /** Removes tools that no image needs and that were not used for long; returns how many. */
+  /** Removes tools that no image needs and that were unused for long. Returns their number. */
   async sweep(isWanted: (name: string) => boolean): Promise<number> {
     const { dataDir, log } = this.#options;
     const now = Date.now();
@@ -221,7 +225,7 @@ export class ToolchainStore {
     }
     const removed = toolsToRemove(entries, isWanted, now);
     for (const name of removed) {
-      // Moved at once, so that no build finds half of it.
+      // Renamed first, so that no build finds half of it.
       const aside = join(this.#folder, `${UNFINISHED}removed-${name}-${randomUUID()}`);
       await rename(join(this.#folder, name), aside).then(
         () => discardTree({ dataDir, log }, aside),
@@ -231,7 +235,7 @@ export class ToolchainStore {
     return removed.length;
   }
 
-  /** The versions that the registry has; if it is away, those that are installed. */
+  /** Returns the registry's versions, or the installed ones if the registry cannot be reached. */
   async #versionsOf(name: PackagedName, signal: AbortSignal, faults: RegistryFault[]): Promise<string[]> {
     const packages = listedIn(name, await this.#thisMachine());
     try {
@@ -253,7 +257,9 @@ export class ToolchainStore {
     return versions;
   }
 
-  /** Installs a tool unless it is there. Concurrent callers, also of other workers of this host, wait for one of them. */
+  /**
+   * Installs a tool unless it exists. Concurrent callers, also in other workers of this host, wait for the first one.
+   */
   async #ensure(tool: ToolVersion, source: string, context: ProvideContext): Promise<void> {
     const name = installedName(tool);
     const folder = this.pathOf(name);
@@ -301,12 +307,12 @@ export class ToolchainStore {
       await chmod(target, 0o755);
       await symlink(relative(join(fresh, 'bin'), target), join(fresh, 'bin', command));
     }
-    // Whatever the worker's umask is, the users of services read and execute the files, and only the platform writes them.
+    // Independent of the worker's umask: services' users read and execute the files, and only the platform writes them.
     await runLimited('chmod', ['-R', 'u=rwX,go=rX', '--', fresh], { signal });
     if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
   }
 
-  /** Official binaries need the C library that they were built for. */
+  /** Official binaries need the C library for which they were built. */
   async #tryOut(tool: ToolVersion<PackagedName>, folder: string, signal: AbortSignal): Promise<void> {
     const program = join(folder, tool.name);
     const options = { cwd: '/', env: { PATH: dirname(program), HOME: '/nonexistent' }, timeout: TRIAL_MS, signal };
@@ -342,7 +348,7 @@ export class ToolchainStore {
   }
 }
 
-/** The commands of a package. */
+/** Returns the commands of a package. */
 async function programsOf(folder: string): Promise<Record<string, string>> {
   const { name, bin }: Record<string, unknown> = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   if (isText(bin) && isText(name)) return { [name.split('/').at(-1) ?? name]: bin };

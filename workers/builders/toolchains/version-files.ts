@@ -1,10 +1,16 @@
-/** A text that names a version, and the file or field that says so, for messages: `.python-version`. */
+/** A text that names a version, and the file or field that contains it, for messages: `.python-version`. */
 export interface NamedVersion {
   text: string;
   source: string;
-  /** True if the host's own version will do if no other can be had: the file names a minimum that compilers do not insist on. */
+  /**
+   * True if the host's own version will do when no other is available: the file names a minimum on which compilers do
+   * not insist.
+   */
   optional?: boolean;
-  /** True if the lowest major version that satisfies is installed if the host's own does not: the file names a minimum. */
+  /**
+   * True if the lowest matching major version is installed when the host's own does not match: the file names a
+   * minimum.
+   */
   lowest?: boolean;
 }
 
@@ -16,14 +22,17 @@ interface Texts {
 /** Files that name versions of several tools. */
 export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
 
-/** The first line of a file that is nothing but a version, such as `.nvmrc`, without its comment; null if there is none. */
+/**
+ * Returns the first line, without its comment, of a file that holds only a version, such as `.nvmrc`; null if there is
+ * none.
+ */
 export function versionFile(files: Texts, source: string): NamedVersion | null {
   const lines = (files.text(source) ?? '').replace(/^\ufeff/, '').split('\n');
   const text = lines.map((line) => line.replace(/#.*$/, '').trim()).find((line) => line !== '');
   return text === undefined ? null : { text, source };
 }
 
-/** What the first group of a pattern finds in a file's text; null if it finds nothing. */
+/** Returns what a pattern's first group matches in a file; null if it matches nothing. */
 export function versionIn(files: Texts, file: string, pattern: RegExp, source = file): NamedVersion | null {
   const text = pattern.exec(files.text(file) ?? '')?.[1]?.trim();
   return text === undefined || text === '' ? null : { text, source };

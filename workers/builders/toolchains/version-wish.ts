@@ -2,28 +2,28 @@ import { BuildError } from '../../failures/explained.js';
 import { semver } from '../files/lazy-semver.js';
 import type { LanguageName } from './language-tools.js';
 
-/** The program that installs a Node project's dependencies. */
+/** The program that installs a Node.js project's dependencies. */
 export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun';
 
-/** What a project says about the version of a tool. */
+/** The version of a tool that a project asks for. */
 export interface VersionWish {
-  /** A range of semver. An exact version is a range, too. */
+  /** A semver range, or an exact version. */
   range: string;
-  /** What says so, for messages: `.nvmrc`. */
+  /** The file or field that names the version, for messages: `.nvmrc`. */
   source: string;
   /** True if the project asks for the newest version, and not for any version of the range. */
   newest?: boolean;
-  /** True if the platform's own version will do where nothing satisfies the range. */
+  /** True if the platform's own version is used when no version satisfies the range. */
   optional?: boolean;
-  /** True if the lowest major version that satisfies is meant, and not the newest one. */
+  /** True if the lowest matching major version is meant, and not the newest one. */
   lowest?: boolean;
-  /** What asked for another version in vain, for the log: `.nvmrc asks for Node.js 18`. */
+  /** An unmet wish that this one replaces, for the log: `.nvmrc asks for Node.js 18`. */
   overrules?: string;
 }
 
 /** The tools that a project names, before versions are chosen. */
 export interface ToolWishes {
-  /** Null if the project says nothing. */
+  /** Null if the project names no version. */
   node: VersionWish | null;
   /** Null for projects without a package.json. */
   manager: { name: ManagerName; wish: VersionWish | null } | null;
@@ -33,7 +33,7 @@ export interface ToolWishes {
   languages?: readonly LanguageWish[];
 }
 
-/** A language that has to be there, in any version or in one that the project names. */
+/** A language that must be installed, in any version or in the one that the project names. */
 export interface LanguageWish {
   name: LanguageName;
   wish: VersionWish | null;
@@ -42,16 +42,16 @@ export interface LanguageWish {
 /** The wishes of a project that needs no tools from a registry. */
 export const NO_WISHES: ToolWishes = { node: null, manager: null };
 
-/** The wishes of a project in these languages. */
+/** Returns the wishes of a project in these languages. */
 export function wishesFor(...languages: LanguageWish[]): ToolWishes {
   return { ...NO_WISHES, languages };
 }
 
-/** Longer texts name no version. The bound also keeps the work of semver's expressions small. */
+/** Longer texts do not name a version. The bound also limits the work of semver's expressions. */
 const MAX_LENGTH = 200;
 const NEWEST = /^(node|latest|current|stable)$/i;
 const ANY = /^(lts(\/\*)?|--lts|system|\*|x|default)$/i;
-/** The names of Node's long-term support lines. */
+/** Code names of Node.js's long-term support lines → major version. */
 const CODENAMES: Readonly<Record<string, number>> = {
   argon: 4,
   boron: 6,
@@ -67,8 +67,8 @@ const CODENAMES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads what a file or field says about a version: `22`, `v18.17`, `>=20 <23`, `lts/iron`, `latest`. `tool` is its name in
- * messages. Throws `BuildError` if the text names no version.
+ * Parses a version in a file or field: `22`, `v18.17`, `>=20 <23`, `lts/iron`, `latest`.
+ * `tool` is the tool's name in messages. Throws `BuildError` if the text names no version.
  */
 export function versionWish(given: string, source: string, tool: string): VersionWish {
   const text = given.trim();
@@ -81,7 +81,7 @@ export function versionWish(given: string, source: string, tool: string): Versio
   throw noVersion(text, source, tool, EXAMPLES[tool] ?? '1.2.3');
 }
 
-/** The error for a text that names no version. `shown` is the tool's name in messages. */
+/** Returns the error for a text that names no version. `shown` is the tool's name in messages. */
 export function noVersion(text: string, source: string, shown: string, example: string): BuildError {
   const short = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   return new BuildError(
@@ -97,7 +97,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   bun: '1.2.0',
 };
 
-/** The range of versions that both ranges contain; null if there is none. */
+/** Returns the versions that both ranges contain; null if there are none. */
 export function intersection(one: string, other: string): string | null {
   if (!semver().intersects(one, other)) return null;
   const parts = (range: string) => new (semver().Range)(range).range.split('||').map((part) => part.trim());

@@ -4,7 +4,7 @@ import { DEFAULT_CONFIGURATION, type ServiceConfiguration } from '../../../share
 import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
-/** Builds the image, unless an interrupted worker has stored it already. */
+/** Builds the image, unless an interrupted worker has already stored it. */
 export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deployment, service, deps } = run;
   const existing = deployment.image_id ? await getImage(deps.db, deployment.image_id) : undefined;
@@ -42,7 +42,7 @@ export async function build(run: DeploymentRun): Promise<DeploymentEvent> {
   return { type: 'built', image };
 }
 
-/** A cron service's `timeoutSeconds` is the limit of its runs. Its builds have the usual one. */
+/** A cron service's `timeoutSeconds` limits its runs. Its builds have the default limit. */
 function forBuild(kind: ServiceKind, configuration: ServiceConfiguration): ServiceConfiguration {
   return kind === 'cron' ? { ...configuration, timeoutSeconds: DEFAULT_CONFIGURATION.timeoutSeconds } : configuration;
 }

@@ -4,7 +4,7 @@ import { isDataKind } from '../../../shared/services/model.js';
 import { SourceError } from '../../failures/explained.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
-/** Resolves the source to the commit or digest to deploy. A rollback has its image already and continues with its release. */
+/** Finds the commit or digest to deploy. A rollback already has its image and continues with the release. */
 export async function queued(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deployment, service, deps } = run;
   if (deployment.image_id) {

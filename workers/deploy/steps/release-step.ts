@@ -2,6 +2,7 @@ import { errorMessage } from '../../../shared/core/errors.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
+import { listVolumes } from '../../../shared/volumes/store.js';
 import { ReleaseError } from '../../failures/explained.js';
 import { edgesApplied } from '../../releases/edges-applied.js';
 import { withoutSearchPath } from '../../releases/release-of-run.js';
@@ -10,13 +11,16 @@ import type { ReleaseSpec } from '../../runtime/runtime-driver.js';
 import type { DeploymentRun } from '../deployment-run.js';
 import { runPreDeploy } from '../pre-deploy.js';
 
-/** The longest wait for the edges, in milliseconds. An edge that drains slow requests serves the new release already. */
+/**
+ * The longest wait for the edges, in milliseconds. An edge that still drains slow requests already serves the new
+ * release.
+ */
 const EDGES_MS = 2000;
 
 /** Starts the new release beside the old one and waits until it is healthy. Throws `ReleaseError`. */
 export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   const { deps, deployment } = run;
-  // A site that this run has just built is on this host, and nothing is started for it.
+  // A site that this run has just built is on this host, and needs no replica.
   if (isBuiltSite(run)) return healthy(run);
   const spec = await loadReleaseSpec(deps.db, deps.keyring, deployment.id);
   if (!(await deps.images.has(spec.image))) {
@@ -27,6 +31,8 @@ export async function release(run: DeploymentRun): Promise<DeploymentEvent> {
   }
 
   if (isDataKind(spec.kind)) return releaseServer(run, spec);
+  if ((await listVolumes(deps.db, spec.serviceId)).length > 0)
+    throw new ReleaseError('this version does not mount volumes; delete the volumes of the service');
   const { preDeployCommand } = spec.configuration;
   const command = preDeployCommand || withoutSearchPath(spec.image.manifest.releaseCommand ?? '');
   if (command !== '') {
@@ -57,15 +63,15 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
   await run.say('The release is healthy; the route moves to it');
-  // The log is complete before anybody can see the deployment as ended.
+  // The log is complete before any reader can see that the deployment has ended.
   await run.channel.close();
   run.signal.throwIfAborted();
   return { type: 'routeSwitched' };
 }
 
 /**
- * Starts the server of a data service. A volume has one server, so the one that runs stops first. If the new one does not
- * start, the old one is started again: the service is without a server no longer than that takes.
+ * Starts a database's server. A volume has one server, so the running one stops first.
+ * If the new server does not start, the old one starts again, which keeps the time without a server short.
  */
 async function releaseServer(run: DeploymentRun, spec: ReleaseSpec): Promise<DeploymentEvent> {
   const { deps } = run;
@@ -94,12 +100,12 @@ async function startOldServer(
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
     await channel.write('system', 'The server of the previous release runs again', 'warn');
   } catch (error) {
-    // The sweep of releases without a server tries it again.
+    // The sweep of releases without a server tries again.
     await channel.write('system', `The server of the previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }
 
-/** Says which port was found, if the application listens on another one than PORT. */
+/** Logs which port was found, if the application listens on another one than PORT. */
 async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promise<void> {
   for (const { port, given_port: givenPort } of await run.deps.runtime.inspect(deploymentId)) {
     if (!port || !givenPort || port === givenPort) continue;
@@ -109,8 +115,8 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
 }
 
 /**
- * Waits until every edge serves the release, for at most 2 s, so that a caller who sees `live` reaches it. If a worker dies
- * here, the next one only repeats the wait.
+ * Waits at most 2 s until every edge serves the release, so that a caller who sees `live` reaches it.
+ * If a worker dies here, the next one only repeats the wait.
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
   // If no edge runs, there is nothing to wait for.

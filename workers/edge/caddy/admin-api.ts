@@ -5,9 +5,9 @@ import { errorMessage } from '../../../shared/core/errors.js';
 const TIMEOUT_MS = 10_000;
 
 /**
- * Caddy's admin API cannot be reached, or refused a request. `absent`: nothing listens there, so no Caddy runs.
- * `interrupted`: Caddy closed the connection before it read the request. It does so when a change of the configuration
- * replaces its listener.
+ * Thrown if Caddy's admin API cannot be reached or refused a request. `absent`: nothing listens there, so Caddy does
+ * not run. `interrupted`: Caddy closed the connection before it read the request, which happens when a new
+ * configuration replaces its listener.
  */
 export class CaddyError extends Error {
   readonly kind: 'absent' | 'interrupted' | 'failed';
@@ -21,7 +21,7 @@ export class CaddyError extends Error {
 const TRIES = 5;
 const TRY_AGAIN_MS = 50;
 
-/** Runs work that is safe to repeat, and repeats it if it was interrupted. */
+/** Runs work that is safe to repeat, and repeats it after an interruption. */
 export async function uninterrupted<T>(action: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -50,10 +50,10 @@ export class AdminApi {
         : { headers: { host: '' }, dispatcher: new Agent({ connect: { socketPath } }) };
   }
 
-  /** The value at a path of the API, or null if there is none. */
+  /** Returns the value at a path of the API; null if there is none. */
   async get(path: string): Promise<unknown> {
     const { status, text } = await uninterrupted(() => this.#call('GET', path));
-    // A path below something missing is 400, an unknown id 404.
+    // The API answers 400 for a path below a missing value, and 404 for an unknown id.
     if (status === 400 || status === 404) return null;
     if (status !== 200) throw refused('GET', path, status, text);
     return JSON.parse(text || 'null');
@@ -76,7 +76,7 @@ export class AdminApi {
         method,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
-        // A change of the configuration replaces the API's own listener.
+        // A new configuration replaces the API's own listener, so the connection is not kept.
         reset: true,
         ...this.#options,
         ...(body === undefined
@@ -93,7 +93,7 @@ export class AdminApi {
   }
 }
 
-/** The path of a `unix://` address, or null. */
+/** Returns the path of a `unix://` address, or null. */
 export function socketPathOf(url: string): string | null {
   return /^unix:\/\/(.*)/.exec(url)?.[1] ?? null;
 }

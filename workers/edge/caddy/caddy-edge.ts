@@ -14,7 +14,10 @@ import { configParts } from './server-config.js';
 import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';
 
-/** Time for connections to a socket that is withdrawn, and for requests that the gate has accepted, in milliseconds. */
+/**
+ * How long connections to a withdrawn socket, and requests that the gate has accepted, may take to arrive. In
+ * milliseconds.
+ */
 const SETTLE_MS = 100;
 const POLL_INTERVAL_MS = 2_000;
 const WRITABLE_BY_OTHERS = 0o002;
@@ -33,12 +36,11 @@ export interface CaddyEdgeOptions
 }
 
 /**
- * The edge behind the operator's Caddy on this host. Caddy terminates the visitors' connections and TLS. It passes each
- * request over a Unix socket to a proxy in this process, which knows the routes. No address that a hosted application can
- * bind or reach decides where a request goes, and Caddy's configuration is loaded once.
- *
- * If Caddy found the replicas itself (SRV records of a name server here), a small GET would cost half the CPU time, but each
- * rule of the edge would have to be written again in Caddy's configuration.
+ * The edge behind the operator's Caddy on this host. Caddy terminates the visitors' connections and TLS, and passes
+ * each request over a Unix socket to a proxy in this process, which knows the routes. So no address that a hosted
+ * application can bind or reach decides where a request goes, and Caddy's configuration is loaded once.
+ * If Caddy found the replicas itself (by SRV records of a local name server), a small GET would cost half the processor
+ * time, but each rule of the edge would have to be written again in Caddy's configuration.
  */
 export class CaddyEdge implements Edge {
   readonly #options: CaddyEdgeOptions;
@@ -87,7 +89,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.apply(table);
   }
 
-  /** Caddy keeps its configuration; requests wait for the next edge process. */
+  /** Caddy keeps its configuration, so that requests wait for the next edge process. */
   async close(): Promise<void> {
     clearInterval(this.#watch);
     await this.#keeper?.close();
@@ -100,7 +102,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.close();
   }
 
-  /** Warns if others can connect to the admin API: they could decide where every request goes. */
+  /** Warns if other users can connect to the admin API: they could decide where every request goes. */
   async #warnOfOpenAdmin(): Promise<void> {
     const { adminUrl } = this.#options;
     const socket = socketPathOf(adminUrl);

@@ -6,12 +6,14 @@ import { type AdminApi, CaddyError, uninterrupted } from './admin-api.js';
 import type { ConfigPart } from './config-part.js';
 
 const POLL_INTERVAL_MS = 2_000;
-/** A restart loses the configuration once. If it is lost in this many checks in a row, another process overwrites it. */
+/**
+ * A restart loses the configuration once. If this many consecutive checks find it lost, another process overwrites it.
+ */
 const FOUGHT_OVER = 3;
 
 /**
- * Reconciles the edge's parts of Caddy's configuration, and changes nothing else in it. If Caddy loses them (because it was
- * restarted or another configuration was loaded), they are written again within seconds.
+ * Reconciles the edge's parts of Caddy's configuration, and changes nothing else in it. If Caddy loses them (after a
+ * restart, or with another configuration), they are written again within seconds.
  */
 export class ConfigKeeper {
   readonly #api: AdminApi;
@@ -93,7 +95,7 @@ export class ConfigKeeper {
     return this.#api.write('PUT', configPath([...path.slice(0, known), key]), missing);
   }
 
-  /** How many of the path's keys exist. */
+  /** Returns how many of the path's keys exist. */
   async #depth(path: readonly string[]): Promise<number> {
     for (let known = path.length; known > 0; known--) {
       if ((await this.#api.get(configPath(path.slice(0, known)))) !== null) return known;

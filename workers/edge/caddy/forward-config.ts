@@ -2,9 +2,9 @@ import { READY_PATH } from './gate.js';
 
 /** The Unix sockets of the edge process. */
 export interface EdgeSockets {
-  /** Accepts requests. */
+  /** The socket that accepts requests. */
   edge: string;
-  /** Answers whether the edge accepts requests. */
+  /** The socket that answers whether the edge accepts requests. */
   gate: string;
 }
 
@@ -13,7 +13,7 @@ export interface ForwardSettings {
   timeouts: { headersMs: number };
 }
 
-/** The name that carries the client's `Connection` header through Caddy. */
+/** The header that carries the client's `Connection` header through Caddy. */
 const CONNECTION = 'Ranvier-Connection';
 
 type Json = Record<string, unknown>;
@@ -21,16 +21,16 @@ type Json = Record<string, unknown>;
 /** How long a request waits while no edge process runs. */
 const TRY_MS = 10_000;
 const TRY_AGAIN_MS = 50;
-/** Shorter than the edge's own limit. If the edge closed first, a request could arrive on a connection that is closing. */
+/** Shorter than the edge's own limit. If the edge closed first, a request could arrive on a closing connection. */
 const KEEP_ALIVE_MS = 30_000;
-/** Longer than the edge waits for replicas, so that its own error page comes before Caddy's. */
+/** Longer than the edge waits for replicas, so that the edge's error page comes before Caddy's. */
 const MARGIN_MS = 60_000;
-/** Methods that Go sends again by itself if a kept connection was closed in the meantime. */
+/** Methods that Go repeats by itself if a kept connection was closed meanwhile. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
 /** Matches no request, so that no request is sent to the edge twice. */
 const NEVER = { method: ['NEVER'] };
 
-/** The routes that pass every request to the edge process. */
+/** Returns the routes that pass every request to the edge process. */
 export function forwardRoutes(settings: ForwardSettings): Json[] {
   return [
     { handle: hideConnection() },
@@ -50,8 +50,9 @@ function toEdge({ sockets, timeouts }: ForwardSettings): Json {
 }
 
 /**
- * Caddy 2.6 loses a request's body when a connection to the edge is refused, and Go does not repeat what may have been
- * seen. Such a request waits until the gate says that the edge accepts requests. An edge that shuts down closes its gate first.
+ * Makes a request wait until the gate reports that the edge accepts requests.
+ * Caddy 2.6 loses a request's body when a connection to the edge is refused, and Go does not repeat a request that may
+ * have been seen. An edge that shuts down closes its gate first.
  */
 function throughGate(settings: ForwardSettings): Json {
   return {
@@ -62,8 +63,9 @@ function throughGate(settings: ForwardSettings): Json {
 }
 
 /**
- * Caddy removes every header that the client's `Connection` names, also end-to-end ones. The edge process applies stricter
- * rules, so it gets the client's `Connection` and all headers. Caddy passes an upgrade on if `Connection` says so here.
+ * Hides the client's `Connection` header from Caddy.
+ * Caddy removes every header that `Connection` names, also end-to-end ones. The edge process has stricter rules, so it
+ * gets the client's `Connection` and all headers. Caddy passes an upgrade on only if `Connection` asks for it here.
  */
 function hideConnection(): Json[] {
   const set = (name: string, value: string) => ({ handler: 'headers', request: { set: { [name]: [value] } } });
@@ -74,7 +76,7 @@ function headerValue(header: string): string {
   return `{http.request.header.${header}}`;
 }
 
-/** Passes a question to the gate. */
+/** Passes a question of Caddy to the gate. */
 export function gateProxy(socket: string): Json {
   return {
     handler: 'reverse_proxy',
@@ -93,7 +95,7 @@ function transport(answerMs: number): Json {
   };
 }
 
-/** Only refused connections are tried again, for a limited time. */
+/** Repeats only refused connections, for a limited time. */
 function waiting(): Json {
   return {
     retries: TRY_MS / TRY_AGAIN_MS,

@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http';
 import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
 import type { RouteTable } from '../route-table.js';
 
-/** Answers 204 while the edge accepts requests. */
+/** The path that answers 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
-/** Asked with `?domain=`: 200 if that host is served and leads here, else 404. */
+/** The path that answers, with `?domain=`, 200 if that host is served and leads here, otherwise 404. */
 export const HOST_PATH = '/.ranvier/host';
 
 /** Longer than Caddy keeps an idle connection. */
@@ -13,16 +13,15 @@ const KEEP_ALIVE_MS = 65_000;
 const CLOSE_MS = 1_000;
 
 /**
- * Answers Caddy's own questions: whether the edge accepts requests now, and whether Caddy should get a certificate for a
- * host. It has a separate socket, so that an edge that shuts down can refuse new requests here while it still serves those
- * that it has accepted.
+ * Answers Caddy's own questions: whether the edge accepts requests now, and whether Caddy should get a certificate for
+ * a host. Its separate socket lets an edge that shuts down refuse new requests while it still serves accepted ones.
  */
 export class Gate {
   readonly #server: Server;
   #table: RouteTable = new Map();
 
   constructor() {
-    // Caddy sends its question with all headers of the waiting request.
+    // Caddy's question carries all headers of the waiting request.
     const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
     this.#server = createServer(options, (req, res) => {
       res.shouldKeepAlive &&= this.#server.listening;
@@ -30,7 +29,7 @@ export class Gate {
     });
   }
 
-  /** Replaces the hosts that are served. */
+  /** Replaces the served hosts. */
   apply(table: RouteTable): void {
     this.#table = table;
   }

@@ -22,7 +22,7 @@ type Json = Record<string, unknown>;
 const CLIENT_KEEP_ALIVE_MS = 65_000;
 const REQUEST_ID_VALUE = '{http.request.header.X-Request-Id}';
 
-/** Everything that the edge writes into Caddy's configuration. */
+/** Returns everything that the edge writes into Caddy's configuration. */
 export function configParts(settings: ServerSettings): ConfigPart[] {
   const { port, tls, domain, sockets } = settings;
   const server = { path: SERVER_PATH, value: serverConfig(settings) };
@@ -32,8 +32,8 @@ export function configParts(settings: ServerSettings): ConfigPart[] {
 }
 
 /**
- * The server of the edge in Caddy's configuration. It contains no service, so deployments do not change it. Every
- * request goes to the edge process over a Unix socket that no hosted application can bind or reach.
+ * Returns the edge's server in Caddy's configuration. It names no service, so deployments do not change it.
+ * Every request goes to the edge process over a Unix socket that no hosted application can bind or reach.
  */
 function serverConfig(settings: ServerSettings): Json {
   const { port, timeouts, tls } = settings;
@@ -62,7 +62,7 @@ function setRequestId(value: string): Json {
   return { handler: 'headers', request: { set: { 'X-Request-Id': [value] } } };
 }
 
-/** Caddy's own error answers, with the text of the edge's pages. */
+/** Returns Caddy's own error answers, with the text of the edge's pages. */
 function errorRoutes(): Json[] {
   const pages: Page[] = [PAGES.badGateway, PAGES.gatewayTimeout];
   return pages.flatMap((page) => {

@@ -2,14 +2,14 @@ import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 
-/** Readable for the owner of the folder and for its group. Caddy may run as a member of that group. */
+/** Lets the folder's owner and group connect. Caddy may run as a member of that group. */
 const SOCKET_MODE = 0o660;
 const FOLDER_MODE = 0o700;
 const WRITABLE_BY_OTHERS = 0o002;
 
 /**
- * The path at which Caddy finds a Unix socket of an edge process. A later process replaces it in one step, so every
- * connection reaches one of the two processes.
+ * The path at which Caddy finds an edge process's Unix socket. The next process replaces it in one step, so that every
+ * connection reaches one of the two.
  */
 export class SocketFile {
   readonly path: string;
@@ -20,8 +20,8 @@ export class SocketFile {
   }
 
   /**
-   * Creates the folder for its owner only if it is missing, lets `listen` bind the socket, and publishes it. Throws if other
-   * users may write to the folder, because they could put their own socket in this place.
+   * Lets `listen` bind the socket, and publishes it. If its folder is missing, creates it for its owner only. Throws if
+   * other users may write to the folder: they could put their own socket there.
    */
   async publish(listen: (path: string) => Promise<void>): Promise<void> {
     const folder = dirname(this.path);
@@ -34,7 +34,7 @@ export class SocketFile {
         `everybody may write to ${folder}, and so answer Caddy in place of the edge: chmod o-w ${folder}, or set EDGE_SOCKET_DIR to another folder`,
       );
     }
-    // When the server closes, Node removes the path that it bound. Another process may own that path by then.
+    // When the server closes, Node.js removes the path that it bound, which may belong to another process by then.
     const bound = `${this.path}.${process.pid}`;
     await rm(bound, { force: true });
     await listen(bound);
@@ -43,18 +43,18 @@ export class SocketFile {
     await rename(bound, this.path);
   }
 
-  /** True if connections to the path still reach this process. */
+  /** Returns true if connections to the path still reach this process. */
   async isOurs(): Promise<boolean> {
     return this.#inode !== null && (await inodeAt(this.path)) === this.#inode;
   }
 
-  /** Accepts no new connection from now on. Open connections stay. */
+  /** Stops accepting new connections. Open ones stay. */
   async withdraw(): Promise<void> {
     if (await this.isOurs()) await rm(this.path, { force: true });
   }
 }
 
-/** Null if nothing is at the path. */
+/** Returns null if nothing is at the path. */
 async function inodeAt(path: string): Promise<bigint | null> {
   return (await unlessAbsent(stat(path, { bigint: true })))?.ino ?? null;
 }

@@ -3,7 +3,7 @@ import type { ConfigPart } from './config-part.js';
 import { gateProxy } from './forward-config.js';
 import { HOST_PATH } from './gate.js';
 
-/** How visitors reach the services over HTTPS. If a value is null, Caddy's default applies. */
+/** How visitors reach services over HTTPS. Null stands for Caddy's default. */
 export type EdgeTls = NonNullable<Config['edgeTls']>;
 
 const AUTHORITY = 'ranvier';
@@ -12,9 +12,9 @@ const POLICY_ID = 'ranvier-certificates';
 const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
- * Makes Caddy get the certificate of a service at the first handshake, so a new service needs no change of this
- * configuration. Before that, Caddy asks whether the service exists. Caddy can only ask over TCP. It therefore asks its own
- * port for redirects to HTTPS: no other process can listen there while Caddy runs.
+ * Makes Caddy get a service's certificate at the first handshake, so that new services do not change the configuration.
+ * Before that, Caddy asks whether the service exists. It can ask over TCP only, so it asks its own port for redirects
+ * to HTTPS, on which no other process can listen while Caddy runs.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';
@@ -23,7 +23,8 @@ export function certificateParts(tls: EdgeTls, domain: string, port: number): Co
     on_demand: true,
   };
   const ofServices = { '@id': POLICY_ID, subjects: [`*.${domain}`], ...common };
-  // Without subjects it is for every name that no policy before it has. Caddy asks before it gets a certificate.
+  // Without subjects, the policy is for every name that no earlier policy covers. Caddy asks before it gets a
+  // certificate.
   const ofDomains = { '@id': DOMAINS_POLICY_ID, ...common };
   const authority = {
     path: ['apps', 'pki', 'certificate_authorities', AUTHORITY],
@@ -48,7 +49,8 @@ function acmeIssuer(tls: EdgeTls, port: number): Record<string, unknown> {
     ...(email === null ? {} : { email }),
     ...(authority === null ? {} : { ca: authority }),
     ...(authorityRoot === null ? {} : { trusted_roots_pem_files: [authorityRoot] }),
-    // The authority connects to ports 80 and 443. If these lead to others here, Caddy answers it there.
+    // The authority connects to ports 80 and 443. If these are forwarded to other ports of this host, Caddy must answer
+    // there.
     challenges: { http: { alternate_port: port }, 'tls-alpn': { alternate_port: tls.port } },
   };
 }

@@ -8,22 +8,22 @@ import { isAllowed } from './visitors/allow-list.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
 
-/** What answers are made from. */
+/** Where answers come from. */
 export interface AnswerSources {
   table: LiveTable;
   /** The folder of the images: `<imagesDir>/<digest>`. */
   imagesDir: string;
-  /** Loads the route of a service again. Never rejects, and resolves within a time limit. */
+  /** Loads a service's route again. Never rejects, and resolves within a time limit. */
   refresh: (serviceId: string) => Promise<void>;
 }
 
-/** Answers a request as the route of its host says. */
+/** Answers a request according to the route of its host. */
 export function answer(exchange: Exchange, { table, imagesDir, refresh }: AnswerSources): void {
   const { req, upgrade } = exchange;
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
   const live = problem === null ? table.find(exchange.host) : undefined;
   if (problem !== null) {
-    // What follows on the connection could be its body or the next request (RFC 9112, 6.3).
+    // The next bytes on the connection could be this request's body or the next request (RFC 9112, 6.3).
     exchange.res.shouldKeepAlive = false;
     sendPage(exchange, badRequest(problem));
   } else if (live === undefined) answerUnknownHost(exchange);
@@ -41,7 +41,7 @@ export function answer(exchange: Exchange, { table, imagesDir, refresh }: Answer
   }
 }
 
-/** Files are read with libraries that have callbacks of their own. */
+/** Answers from a site's files. Libraries with their own callbacks read them. */
 function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
   const { containment } = exchange;
   const serve = () => serveSite(exchange, target, imagesDir);
@@ -55,7 +55,7 @@ function answerUnknownHost(exchange: Exchange): void {
     sendPage(exchange, PAGES.unknownHost);
     return;
   }
-  // Everybody can ask this, so it has no figures. Operators find those in PostgreSQL (`figures`).
+  // Anyone can ask this, so the answer has no figures. Operators find them in PostgreSQL (`figures`).
   res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
   res.end('{"status":"ok"}');
 }

@@ -8,23 +8,25 @@ export type EdgeCounters = Pick<EdgeFigures, 'failedExchanges' | 'closedConnecti
 export interface ContainmentOptions {
   log: Logger;
   counters: EdgeCounters;
-  /** What the log says about the exchange: its host and request id. */
+  /** What log lines say about the exchange: its host and request id. */
   labels: Record<string, string>;
-  /** Ends the exchange. It may be called several times and must not rely on the state of the exchange. */
+  /** Ends the exchange. May be called several times, and must not rely on the exchange's state. */
   end: (error: unknown) => void;
 }
 
 const current = new AsyncLocalStorage<Containment>();
-/** Asynchronous contexts make every request a tenth dearer. They are switched off when none was used for this time. */
+/**
+ * Asynchronous contexts make every request a tenth more expensive. They are switched off after this time without use.
+ */
 const CONTEXTS_OFF_MS = 10_000;
 let contexts = 0;
 let off: NodeJS.Timeout | null = null;
 
 /**
- * Keeps an exception of one exchange within that exchange: it is logged with the request's id, counted, and the exchange
- * is ended. Callbacks of the exchange go through `guard`, or are guarded by those who call them. What escapes nevertheless reaches
- * `containUncaught`, which finds the exchange by the socket whose event was handled, or by the asynchronous context that `run`
- * began.
+ * Keeps an exception of one exchange within that exchange: logs it with the request's id, counts it, and ends the
+ * exchange. Callbacks of the exchange go through `guard`, or their caller guards them. An exception that escapes
+ * reaches `containUncaught`, which finds the exchange by the socket of the event, or by the asynchronous context of
+ * `run`.
  */
 export class Containment {
   readonly #options: ContainmentOptions;
@@ -34,7 +36,10 @@ export class Containment {
     this.#options = options;
   }
 
-  /** Runs work that uses libraries with callbacks of their own; what it starts, timers included, belongs to this exchange until `ended`. */
+  /**
+   * Runs work that uses libraries with their own callbacks. Everything that the work starts, timers included, belongs
+   * to this exchange until `ended`.
+   */
   run<T>(work: () => T): T {
     if (!this.#hasContext) contexts += 1;
     this.#hasContext = true;
@@ -43,7 +48,7 @@ export class Containment {
     return current.run(this, work);
   }
 
-  /** The exchange has ended. */
+  /** Called when the exchange has ended. */
   ended(): void {
     if (!this.#hasContext) return;
     this.#hasContext = false;
@@ -51,7 +56,7 @@ export class Containment {
     if (contexts === 0) off = setTimeout(() => current.disable(), CONTEXTS_OFF_MS).unref();
   }
 
-  /** The callback, made unable to throw. */
+  /** Returns the callback in a form that never throws. */
   guard<A extends unknown[]>(callback: (...args: A) => void): (...args: A) => void {
     return (...args) => {
       try {
@@ -75,16 +80,21 @@ export class Containment {
   }
 }
 
-/** What to do with an exception of a socket's event: by the socket, and by what Node passes to its own callbacks. */
+/**
+ * What handles an exception of a socket's event. Keys are the socket, and the objects that Node.js passes to its own
+ * callbacks.
+ */
 const owners = new WeakMap<object, (error: unknown) => void>();
 
-/** An exception that escapes from an event of this socket, or of a request on it, goes to `caught`. */
+/** Sends exceptions that escape from this socket's events, or from requests on it, to `caught`. */
 export function ownSocket(socket: Socket, caught: (error: unknown) => void): void {
   owners.set(socket, caught);
   if ('_handle' in socket && isObject(socket._handle)) owners.set(socket._handle, caught);
 }
 
-/** What is known about the event that is being handled: its handle, its parser, or what was passed to a later tick. */
+/**
+ * Returns the handler of the current event. `resource` is its handle, its parser, or what was passed to a later tick.
+ */
 function ownerOf(resource: object): ((error: unknown) => void) | undefined {
   const later = 'args' in resource && Array.isArray(resource.args) ? resource.args : [];
   for (const given of [resource, ...later]) {
@@ -105,14 +115,12 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * The last line of defence, for `uncaughtException` and `unhandledRejection`: ends the exchange that the error belongs to and
- * returns true, or returns false if it belongs to none.
- *
- * Node warns that a process is in an unknown state after an uncaught exception, so this is not for errors at large: an
- * error outside of exchanges (the route table, PostgreSQL) still ends the process in order, and it is started again. But
- * everything that a visitor or an application can cause belongs to a socket or to a `Containment`, and what an exchange holds is its own:
- * its two sockets, which are destroyed with it. Ending the process instead would let one
- * application take all others down as often as it likes, which is the greater damage.
+ * Handles `uncaughtException` and `unhandledRejection`: ends the exchange of the error and returns true.
+ * Returns false if the error belongs to no exchange. Node.js warns that a process is in an unknown state after an
+ * uncaught exception, so an error outside of exchanges (route table, PostgreSQL) still ends the process in order, and
+ * it is started again. But everything that a visitor or an application can cause belongs to a socket or a
+ * `Containment`, and an exchange owns only its two sockets, which are destroyed with it. Ending the process instead
+ * would let one application stop all others at will, which is the greater damage.
  */
 export function containUncaught(error: unknown): boolean {
   const containment = current.getStore();

@@ -11,24 +11,24 @@ import type { ClientConnection } from './visitors/client-connection.js';
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
-  /** Set if the client asked for another protocol on this connection. `head` is what it has sent already. */
+  /** Set if the client asked for another protocol on this connection. `head` has the bytes that it has already sent. */
   upgrade: { socket: Socket; head: Buffer } | null;
   requestId: string;
   client: Client;
   host: string;
-  /** The client's connection, which may serve other exchanges later. */
+  /** The client's connection, which may serve later exchanges too. */
   connection: ClientConnection;
-  /** Callbacks of this exchange go through it. */
+  /** Guards this exchange's callbacks. */
   containment: Containment;
-  /** Limits how many answers are compressed at a time. */
+  /** Limits how many answers are compressed at the same time. */
   encoders: EncoderBudget;
   log: Logger;
-  /** Counts the answer for its service; null as long as no service was found. */
+  /** Counts the answer for its service; null until a service is found. */
   traffic: ServiceTraffic | null;
   /** Called once if the client's connection closes while a replica has the request. */
   onClientGone: (() => void) | null;
-  /** Called once if the client's socket is joined to a replica's. The response then never closes. */
+  /** Called once when the client's socket is joined to a replica's. After that the response never closes. */
   onJoined: () => void;
-  /** True for an event stream, whose length is no latency. */
+  /** True for an event stream, whose duration is no latency. */
   streams: boolean;
 }

@@ -7,7 +7,7 @@ export class Gauge {
     return this.#value;
   }
 
-  /** Counts one more. The returned function counts one less; further calls of it do nothing. */
+  /** Counts one more. Calling the returned function counts one less, once. */
   enter(): () => void {
     this.add();
     let left = false;

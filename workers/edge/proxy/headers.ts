@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** Headers that belong to one connection (RFC 9110, 7.6.1), and `expect`, which the edge itself answers. */
+/** Headers that concern a single connection (RFC 9110, 7.6.1), and `expect`, which the edge itself answers. */
 export const HOP_BY_HOP = new Set(
   `connection keep-alive proxy-connection proxy-authenticate proxy-authorization transfer-encoding te trailer upgrade
   expect http2-settings`.split(/\s+/),
 );
 /**
- * Headers by which a proxy tells an application who asks, how and for what. Only the edge sets them. Those of clients are dropped: frameworks
- * take an address, a scheme or a path from them.
+ * Headers by which a proxy tells an application about the client and its request. Only the edge sets them. Clients' own
+ * are dropped, because frameworks read an address, a scheme or a path from them.
  */
 const PROXY_HEADERS = new Set(
   `forwarded x-real-ip x-client-ip x-cluster-client-ip client-ip x-host x-scheme x-url-scheme x-script-name x-rewrite-url
@@ -19,8 +19,8 @@ function isProxyHeader(name: string): boolean {
   return PROXY_HEADERS.has(name) || name.startsWith('x-forwarded') || name.startsWith('x-original-');
 }
 /**
- * End-to-end headers cannot be removed by naming them in `Connection` (RFC 9110, 7.6.1 forbids to name them). A proxy in
- * front may have added one, such as a credential, and an application relies on what its clients send.
+ * End-to-end headers that `Connection` cannot remove (RFC 9110, 7.6.1 forbids naming them there). A proxy in front may
+ * have added one, such as a credential, and an application relies on it.
  */
 const END_TO_END = new Set(
   `age allow api-key authorization baggage cookie cookie2 date depth destination dnt early-data etag expires from host
@@ -29,7 +29,10 @@ const END_TO_END = new Set(
   strict-transport-security timeout traceparent tracestate true-client-ip upgrade-insecure-requests user-agent vary via
   warning www-authenticate`.split(/\s+/),
 );
-/** Families of end-to-end headers: conditions, representation, caches, CORS, fetch metadata, and what proxies add. */
+/**
+ * Matches families of end-to-end headers: conditions, representation, caches, CORS, fetch metadata, and what proxies
+ * add.
+ */
 const END_TO_END_PREFIX =
   /^(accept|access-control|alt-|authentication|cache-|cdn-|cf-|clear-site|content-|cross-origin|device-|digest|dpop|fastly-|forwarded|grpc-|if-|permissions-|referrer-|repr-|sec-|server-|signature|timing-|want-|x-amz|x-api|x-auth|x-client|x-content|x-correlation|x-csrf|x-forwarded|x-frame|x-goog|x-http-method|x-original|x-real|x-request|x-requested|x-token|x-trace|x-user|x-xsrf)/;
 
@@ -39,25 +42,28 @@ function isEndToEnd(name: string): boolean {
 
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The caller's request id if it is well-formed, else a new one (specification, Limits). */
+/** Returns the caller's request id if it is well-formed, otherwise a new one (specification, Limits). */
 export function requestIdOf(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** The requested host in lower case, without port and final dot. */
+/** Returns the requested host in lower case, without port and final dot. */
 export function hostOf(req: IncomingMessage): string {
   return (req.headers.host ?? '').toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
 }
 
-/** The client of a request. */
+/** The client that sent a request. */
 export interface Client {
-  /** An IPv4 address that came in over IPv6 is given as IPv4. */
+  /** An IPv4 address that arrived over IPv6 appears as IPv4. */
   address: string;
   protocol: 'http' | 'https';
 }
 
-/** The peer of the socket. With `behindProxy`, the client that the trusted proxy names in `X-Forwarded-For` and `-Proto`. */
+/**
+ * Returns the socket's peer, or with `behindProxy` the client that the trusted proxy names in its `X-Forwarded`
+ * headers.
+ */
 export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
   const forwarded = behindProxy ? req.headers['x-forwarded-for'] : undefined;
   const address = typeof forwarded === 'string' ? forwarded : (req.socket.remoteAddress ?? '');
@@ -68,8 +74,8 @@ export function clientOf(req: IncomingMessage, behindProxy: boolean): Client {
 }
 
 /**
- * Why a request must not be passed on, or null. The HTTP parser has refused malformed framing before; this finds what two
- * implementations could read differently.
+ * Returns why a request must not be passed on; null if it may.
+ * The HTTP parser has already refused malformed framing. This finds what two implementations could read differently.
  */
 export function ambiguity(req: IncomingMessage): string | null {
   const encoding = req.headers['transfer-encoding'];
@@ -91,7 +97,7 @@ function isRepeated(raw: readonly string[], name: string): boolean {
   return count > 1;
 }
 
-/** Whether this is the header's name, given in lower case. */
+/** Returns true if this is the header with the given lower-case name. */
 function isNamed(name: string | undefined, lower: string): boolean {
   return name?.length === lower.length && name.toLowerCase() === lower;
 }
@@ -100,7 +106,7 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0;
 }
 
-/** The headers for a replica, as a flat list of names and values in the client's order. */
+/** Returns the headers for a replica, as a flat list of names and values in the client's order. */
 export function upstreamHeaders(req: IncomingMessage, client: Client, requestId: string): string[] {
   const { rawHeaders } = req;
   const named = connectionTokens(req.headers.connection);
@@ -119,7 +125,7 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   return headers;
 }
 
-/** What `Connection` says nearly always. */
+/** The values that `Connection` nearly always has. */
 const COMMON_TOKENS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['', new Set<string>()],
   ['keep-alive', new Set(['keep-alive'])],
@@ -127,7 +133,7 @@ const COMMON_TOKENS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['close', new Set(['close'])],
 ]);
 
-/** The headers that `Connection` lists as those of the connection, in lower case, without end-to-end headers. */
+/** Returns the headers that `Connection` lists, in lower case, without end-to-end headers. */
 export function connectionTokens(value: string | undefined): ReadonlySet<string> {
   const known = COMMON_TOKENS.get(value ?? '');
   if (known !== undefined) return known;
@@ -139,7 +145,7 @@ export function eachPair(flat: readonly string[], visit: (name: string, value: s
   for (let i = 0; i + 1 < flat.length; i += 2) visit(flat[i] ?? '', flat[i + 1] ?? '');
 }
 
-/** The values of a header of a flat list, joined with commas; '' if it is not there. `wanted` is in lower case. */
+/** Returns a header's values in a flat list, joined with commas; '' if it is missing. `wanted` is in lower case. */
 export function valuesOf(flat: readonly string[], wanted: string): string {
   let values = '';
   for (let i = 0; i + 1 < flat.length; i += 2) {

@@ -5,7 +5,7 @@ import type { ReplicaTimes } from './replicas/replica-connections.js';
 import { Upstream } from './replicas/upstream.js';
 import { compileAllowList } from './visitors/allow-list.js';
 
-/** A route made ready to serve: its allow list compiled, its replicas with their connections. */
+/** A route that is ready to serve: its allow list is compiled, and its replicas have connections. */
 export interface LiveRoute {
   route: Route;
   allow: BlockList | null;
@@ -13,7 +13,7 @@ export interface LiveRoute {
   traffic: ServiceTraffic;
 }
 
-/** The table that the proxy serves. A swap is one assignment; connections of replicas that stay are kept. */
+/** The table that the proxy serves. A swap is one assignment. Replicas that stay keep their connections. */
 export class LiveTable {
   readonly #timeouts: ReplicaTimes;
   readonly #meter: TrafficMeter;
@@ -33,7 +33,7 @@ export class LiveTable {
     return this.#routes.get(host);
   }
 
-  /** Serves the table from now on, and returns the upstreams that no route uses any more. */
+  /** Serves the table from now on. Returns the upstreams that no route uses any more. */
   swap(table: RouteTable): Upstream[] {
     const upstreams = new Map<string, Upstream>();
     const routes = new Map<string, LiveRoute>();
@@ -42,7 +42,7 @@ export class LiveTable {
     this.#routes = routes;
     this.#upstreams = upstreams;
     this.#meter.serve(new Set([...table.values()].map((route) => route.serviceId)));
-    // The pool finishes what it has; nothing new is sent to it.
+    // The pool finishes its requests and gets no new ones.
     for (const upstream of left) upstream.close();
     return left;
   }
@@ -50,7 +50,7 @@ export class LiveTable {
   #live(host: string, route: Route, upstreams: Map<string, Upstream>): LiveRoute {
     const replicas = route.target.type === 'proxy' ? route.target.replicas : [];
     const mine = replicas.map((replica) => {
-      // A port is given again to others, so the replica's id is part of the key.
+      // A later replica may get the port, so the replica's id is part of the key.
       const key = `${replica.id} ${replica.address} ${replica.port}`;
       const upstream = upstreams.get(key) ?? this.#upstreams.get(key) ?? new Upstream(replica, this.#timeouts);
       upstreams.set(key, upstream);
@@ -61,7 +61,7 @@ export class LiveTable {
     return { route, allow: compileAllowList(route.allow), upstreams: mine, traffic: this.#meter.of(route.serviceId) };
   }
 
-  /** Ends every connection, whatever is under way on it. */
+  /** Ends every connection at once, with its requests. */
   destroy(): void {
     for (const upstream of this.swap(new Map())) upstream.pool.destroy();
   }

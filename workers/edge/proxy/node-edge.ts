@@ -24,23 +24,23 @@ import { type ConnectionLimits, Connections } from './visitors/connections.js';
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */
   port: number;
-  /** True if only a trusted proxy can connect. Its X-Forwarded headers then name the client. */
+  /** True if only a trusted proxy can connect. Then its X-Forwarded headers name the client. */
   behindProxy?: boolean;
   /** The folder of the images: `<imagesDir>/<digest>`. */
   imagesDir: string;
   log: Logger;
-  /** Asks for a fresh route of a service and resolves when it is applied. */
+  /** Loads a service's route again, and resolves when it is applied. */
   refresh: (serviceId: string) => Promise<void>;
   timeouts?: Partial<EdgeTimeouts>;
   limits?: Partial<ConnectionLimits>;
-  /** Counts what is answered for each service. */
+  /** Counts the answers of each service. */
   traffic?: TrafficMeter;
 }
 
 export interface EdgeTimeouts extends ReplicaTimes {
-  /** Time for a client to send its headers, in milliseconds, as all of these. */
+  /** How long a client may take to send its headers. All these times are in milliseconds. */
   clientHeadersMs: number;
-  /** How long `apply` waits for requests in progress to replicas that the new table leaves out. */
+  /** How long `apply` waits for requests in progress to replicas outside of the new table. */
   drainMs: number;
   /** How long `close` waits for requests in progress. */
   closeMs: number;
@@ -59,7 +59,10 @@ export const TIMEOUTS: EdgeTimeouts = {
 /** Defaults of the settings (shared/core/settings). */
 const LIMITS: ConnectionLimits = { perClient: 512, total: 8_192, slow: 512, stallMs: 60_000 };
 const CLIENT_KEEP_ALIVE_MS = 65_000;
-/** After this time without a byte the kernel probes the client. Without probes, quiet streams of lost clients would stay. */
+/**
+ * After this time without a byte, the kernel probes the client. Without probes, quiet streams of lost clients would
+ * stay.
+ */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
 
@@ -75,7 +78,7 @@ export class NodeEdge implements Edge {
   readonly #connections: Connections;
   readonly #side: EdgeSide;
   readonly #sources: AnswerSources;
-  /** Contains errors on connections that belong to no exchange. */
+  /** Contains errors on connections outside of any exchange. */
   readonly #outside: Containment;
   #lastNotAccepted = Number.NEGATIVE_INFINITY;
 
@@ -94,7 +97,7 @@ export class NodeEdge implements Edge {
       keepAliveTimeout: CLIENT_KEEP_ALIVE_MS,
       headersTimeout: this.#timeouts.clientHeadersMs,
       connectionsCheckingInterval: Math.min(5_000, this.#timeouts.clientHeadersMs),
-      // A body may take long. A body without progress is ended in request-body.ts.
+      // A body may take long. request-body.ts ends a body that makes no progress.
       requestTimeout: 0,
       maxHeaderSize: MAX_HEADER_BYTES,
       keepAlive: true,
@@ -110,7 +113,7 @@ export class NodeEdge implements Edge {
     admitOnly(this.#server, (socket) => this.#admit(socket));
   }
 
-  /** The port on which it listens. */
+  /** The port on which the edge listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
@@ -157,7 +160,7 @@ export class NodeEdge implements Edge {
     return admitted;
   }
 
-  /** An exception belongs to the exchange of its connection. Without one, the connection ends. */
+  /** Passes an exception to the exchange of its connection. Without one, ends the connection. */
   #escaped(socket: Socket, error: unknown): void {
     const containment = this.#connections.of(socket)?.containment;
     (containment ?? this.#outside).caught(error, 'an exception escaped a connection');
@@ -173,7 +176,7 @@ export class NodeEdge implements Edge {
     }
   }
 
-  /** Writes at most one line in ten seconds: without free file descriptors there would be one for each connection. */
+  /** Writes at most one line in ten seconds: without free file descriptors, every connection would cause one. */
   #notAccepted(error: Error): void {
     const now = performance.now();
     if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;
@@ -181,7 +184,7 @@ export class NodeEdge implements Edge {
     this.#options.log.error({ err: error }, 'a connection was not accepted');
   }
 
-  /** Handles a request for another protocol like any other, unless the replica agrees: then the two sockets are joined. */
+  /** Handles a request for another protocol like any other. If the replica agrees to it, joins the two sockets. */
   #upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void {
     this.#upgraded.add(socket);
     socket.once('close', () => this.#upgraded.delete(socket));
@@ -191,7 +194,7 @@ export class NodeEdge implements Edge {
     try {
       res.assignSocket(socket);
     } catch {
-      // An earlier request on this connection has no answer yet, so this one cannot be answered either.
+      // An earlier request on this connection is unanswered, so this one cannot be answered.
       socket.destroy();
       return;
     }
@@ -200,7 +203,7 @@ export class NodeEdge implements Edge {
     this.#receive(req, res, { socket, head });
   }
 
-  /** Starts the exchange when the earlier requests of its connection are answered. */
+  /** Starts the exchange when the connection's earlier requests are answered. */
   #receive(req: IncomingMessage, res: ServerResponse, upgrade: Exchange['upgrade']): void {
     const { socket } = req;
     const connection = this.#connections.of(socket) ?? new ClientConnection(socket);
@@ -214,7 +217,8 @@ export class NodeEdge implements Edge {
       if (this.#side.behindProxy && admitted) this.#connections.release(connection);
       exchange.onClientGone?.();
       if (begun !== null) this.#ended(exchange, performance.now() - begun, socket.bytesWritten - sentBefore);
-      // What an idle connection still refers to survives the next collections, which makes each of them dearer.
+      // Objects that an idle connection references would survive the next collections and make each of them more
+      // expensive.
       connection.containment = connection.answer = null;
       passTurn(connection);
     };
@@ -246,7 +250,7 @@ export class NodeEdge implements Edge {
   #ended({ req, res, traffic, streams, host, requestId, containment, log }: Exchange, ms: number, bytes: number): void {
     this.#exchanges.remove();
     containment.ended();
-    // Without headers there was no answer: the client left before.
+    // Without headers there was no answer: the client left first.
     if (traffic !== null && res.headersSent) traffic.count(res.statusCode, bytes, streams ? null : ms);
     log.debug({ host, method: req.method, url: req.url, status: res.statusCode, requestId }, 'request');
   }

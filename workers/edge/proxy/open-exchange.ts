@@ -14,11 +14,11 @@ export interface EdgeSide {
   log: Logger;
   counters: EdgeCounters;
   encoders: EncoderBudget;
-  /** Whether what the request says about the client is from a proxy in front. */
+  /** True if a trusted proxy in front sets what the request says about its client. */
   behindProxy: boolean;
 }
 
-/** The exchange of a request. An exception in it answers 500, or ends its connection if the answer has begun. */
+/** Opens the exchange of a request. An exception in it answers 500, or ends the connection if the answer has begun. */
 export function openExchange(
   { log, counters, encoders, behindProxy }: EdgeSide,
   { req, res, upgrade, connection, onJoined }: Pick<Exchange, 'req' | 'res' | 'upgrade' | 'connection' | 'onJoined'>,
@@ -61,8 +61,8 @@ function endExchange(exchange: Exchange): void {
 }
 
 /**
- * Counts the request, and calls `begin` when the requests before it are answered. Requests that a client pipelines are served one
- * after the other, so that a connection costs no more than one exchange.
+ * Counts the request, and calls `begin` when the earlier requests are answered.
+ * Pipelined requests are served one after the other, so that a connection never costs more than one exchange.
  */
 export function takeTurn(connection: ClientConnection, begin: () => void): void {
   connection.exchanges += 1;
@@ -70,7 +70,7 @@ export function takeTurn(connection: ClientConnection, begin: () => void): void 
   else connection.waiting.push(begin);
 }
 
-/** The exchange has ended: the next request of its connection begins. */
+/** Begins the connection's next request, because the exchange has ended. */
 export function passTurn(connection: ClientConnection): void {
   connection.exchanges -= 1;
   connection.upload = null;
@@ -78,7 +78,7 @@ export function passTurn(connection: ClientConnection): void {
   connection.waiting.shift()?.();
 }
 
-/** Whether the client sends more requests than it is given answers for. */
+/** Returns true if the client sends more requests than it gets answers. */
 export function pipelinesTooMuch(connection: ClientConnection): boolean {
   return connection.exchanges > MAX_PIPELINED;
 }

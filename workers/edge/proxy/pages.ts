@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Exchange } from './exchange.js';
 
-/** An answer of the edge itself. */
+/** An answer that the edge itself makes. */
 export interface Page {
   status: number;
   code: string;
@@ -111,13 +111,13 @@ export function badRequest(message: string): Page {
   return { status: 400, code: 'bad_request', title: 'Bad request', message };
 }
 
-/** Answers with a page: HTML for browsers, JSON for the rest. Does nothing once an answer has begun. */
+/** Answers with a page: HTML for browsers, JSON for other clients. Does nothing once an answer has begun. */
 export function sendPage(exchange: Exchange, page: Page): void {
   const { contentType, text } = rendered(page, wantsHtml(exchange) ? 'html' : 'json', exchange.requestId);
   send(exchange, page, contentType, text);
 }
 
-/** A page as text. Nothing of the request is in it but its id, whose characters are harmless. */
+/** Renders a page. The only part of the request in it is its id, whose characters are harmless. */
 export function rendered(
   page: Page,
   format: 'html' | 'json',
@@ -129,7 +129,7 @@ export function rendered(
   return { contentType: 'application/json; charset=utf-8', text: JSON.stringify(body) };
 }
 
-/** Answers for a service under maintenance with the page its owner wrote, if there is one. */
+/** Answers for a service under maintenance with its owner's page, if there is one. */
 export function sendMaintenance(exchange: Exchange, html: string): void {
   if (html === '') sendPage(exchange, PAGES.maintenance);
   else send(exchange, PAGES.maintenance, 'text/html; charset=utf-8', html);
@@ -138,7 +138,7 @@ export function sendMaintenance(exchange: Exchange, html: string): void {
 function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
-  // The reason is named: an attempt that failed may have left a bad one in the response.
+  // The reason phrase is given, because a failed attempt may have left a bad one in the response.
   res.writeHead(page.status, STATUS_CODES[page.status] ?? '', {
     ...pageHeaders(page, contentType),
     'Content-Length': body.length,

@@ -1,6 +1,7 @@
 /**
- * A `Set-Cookie` value without its `Domain`, unless that names exactly the host that answers. With a wider domain the cookie
- * of one service would be sent to all others below the platform's domain. Without one the browser keeps it for the host.
+ * Removes the `Domain` of a `Set-Cookie` value, unless it names exactly the answering host.
+ * With a wider domain, the browser would send one service's cookie to all others below the platform's domain. Without a
+ * domain it keeps the cookie for the host.
  */
 export function withoutForeignDomain(cookie: string, host: string): string {
   const [pair = '', ...attributes] = cookie.split(';');
@@ -14,7 +15,10 @@ function isForeignDomain(attribute: string, host: string): boolean {
   return trimmed(rest.join('=')).replace(/^\./, '') !== host;
 }
 
-/** In lower case, without the whitespace and control characters that browsers remove around the parts of a cookie. */
+/**
+ * Returns the text in lower case, without the whitespace and control characters that browsers strip from parts of a
+ * cookie.
+ */
 function trimmed(text: string): string {
   let start = 0;
   let end = text.length;

@@ -42,7 +42,7 @@ export function choosePort({ sockets, wanted, configured, exposed = [], elsewher
     : { type: 'ask', ports: ports.slice(0, MAX_PORTS) };
 }
 
-/** The ports in ascending order, each once. */
+/** Returns the ports in ascending order, each once. */
 export function portsOf(sockets: readonly ListeningSocket[]): number[] {
   return [...new Set(sockets.map(({ port }) => port))].sort((a, b) => a - b);
 }

@@ -39,7 +39,10 @@ export async function claimWithPort(
   throw new ReleaseError('every port that was tried went to another replica');
 }
 
-/** The port of a new attempt; null for that of a run. The server of a data service keeps the one that applications know. */
+/**
+ * Returns the port of a new attempt; null for that of a run. The server of a data service keeps the one that
+ * applications know.
+ */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
   if (isDataKind(spec.kind)) return dataServicesOf(deps).claimPort(spec, await usedPorts(deps));
   if (!listensOnPort(spec.kind) || row.run_id !== null) return null;

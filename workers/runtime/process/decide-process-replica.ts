@@ -46,12 +46,15 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
 /** How long a replica that is not ready may use more processor than its plan has, in milliseconds. */
 const STARTING_MS = 30_000;
 
-/** True once the plan's limit of the processor holds: a replica that starts may use more, so that it is ready sooner. */
+/**
+ * Returns true once the plan's limit of the processor holds: a replica that starts may use more, so that it is ready
+ * sooner.
+ */
 export function isCpuLimited({ state, started_at }: Pick<ReplicaRow, 'state' | 'started_at'>, now: number): boolean {
   return state !== 'starting' || started_at === null || now - started_at.getTime() > STARTING_MS;
 }
 
-/** The cores that a replica may use while it starts. */
+/** Returns the cores that a replica may use while it starts. */
 export function startingCpu(cpu: number, cores: number): number {
   return Math.max(cpu, Math.min(cores, 2));
 }

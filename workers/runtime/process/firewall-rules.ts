@@ -24,9 +24,9 @@ const METADATA_IPV4 = ['169.254.0.0/16', '168.63.129.16', '100.100.100.200'];
 const METADATA_IPV6 = ['fe80::/10', 'fd00:ec2::254', 'fd20:ce::254'];
 
 /**
- * The nft script that replaces the table. Only the edge and the application itself can connect to a port of a replica, and
- * only over loopback. Only the application's user can accept connections there: if another process listens on the port of
- * an application that has ended, its answers to new connections are dropped.
+ * Returns the nft script that replaces the table. Only the edge and the application itself can connect to a port of a
+ * replica, and only over loopback. Only the application's user can accept connections there: if another process listens
+ * on the port of an application that has ended, its answers to new connections are dropped.
  */
 export function rulesOf({ table, dataDir, ports, edgeUsers, hostedUsers }: FirewallState): string {
   const hosted = `meta skuid ${hostedUsers.first}-${hostedUsers.last}`;

@@ -121,7 +121,7 @@ export class Firewall {
   }
 }
 
-/** The numbers of those users that exist, and of root and the platform's own user. */
+/** Returns the numbers of those users that exist, and of root and the platform's own user. */
 export async function usersOf(names: readonly string[]): Promise<number[]> {
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const named = lines.filter(([name = '', , uid = '']) => names.includes(name) || names.includes(uid));

@@ -86,7 +86,9 @@ export class LogTail {
     return this.#store.append([message], target, 'warn');
   }
 
-  /** The file is shorter than the mark: the application truncated it, or the platform did because of its size. */
+  /**
+   * The file is shorter than the mark: the application truncated it, or the platform did because of its size.
+   */
   #startOver(): Promise<boolean> {
     this.#reclaimed = 0;
     return this.#store.append(['the output file was truncated: what was not read before is left out here'], 0, 'warn');
@@ -111,7 +113,7 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/** True if too much output waits: in bytes, or in lines if all of it has lines as short as the chunk. */
+/** Returns true if too much output waits: in bytes, or in lines if all of it has lines as short as the chunk. */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;
   // Fewer bytes than that cannot be too many lines.
@@ -121,7 +123,7 @@ function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   return (lines / chunk.length) * ahead > MAX_BACKLOG.lines;
 }
 
-/** The offset of the last lines, which are kept of a backlog. */
+/** Returns the offset of the last lines, which are kept of a backlog. */
 async function keptFrom(file: FileHandle, offset: number, size: number): Promise<number> {
   const start = Math.max(offset, size - KEPT_OF_BACKLOG.bytes);
   const rest = await read(file, start, size - start);
@@ -132,7 +134,7 @@ async function keptFrom(file: FileHandle, offset: number, size: number): Promise
   return start + Math.max(first, at + 1);
 }
 
-/** The length of the first `lines` lines of a chunk, in bytes. */
+/** Returns the length of the first `lines` lines of a chunk, in bytes. */
 function endOfLines(chunk: Buffer, lines: number): number {
   let end = 0;
   for (let found = 0; found < lines; found++) {
@@ -143,7 +145,9 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/** The length of the whole lines of a chunk, in bytes. A line that is too long counts up to where it can be cut. */
+/**
+ * Returns the length of the whole lines of a chunk, in bytes. A line that is too long counts up to where it can be cut.
+ */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;
@@ -152,7 +156,10 @@ function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   return at <= MAX_LINE_LENGTH ? 0 : bytesOf(chunk, cutAt(text, at, cutter));
 }
 
-/** The number of bytes that decode to this many characters. Invalid UTF-8 has no fixed length, so the number is searched for. */
+/**
+ * Returns the number of bytes that decode to this many characters.
+ * Invalid UTF-8 has no fixed length, so the number is searched for.
+ */
 function bytesOf(chunk: Buffer, characters: number): number {
   let [low, high] = [0, chunk.length];
   while (low < high) {

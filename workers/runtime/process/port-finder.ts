@@ -33,7 +33,7 @@ export class PortFinder {
     this.#sandbox = sandbox;
   }
 
-  /** The port that takes the application's requests; null as long as it is not known. */
+  /** Returns the port that takes the application's requests; null as long as it is not known. */
   async find(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.pid === null) return null;
     const wanted = row.given_port ?? spec.configuration.port;
@@ -67,8 +67,8 @@ export class PortFinder {
   }
 
   /**
-   * The port on which an application in the host's network listens although nothing listens on the assigned one; null as long as
-   * it is not known.
+   * Returns the port on which an application in the host's network listens although nothing listens on the assigned
+   * one; null as long as it is not known.
    */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.port === null || Date.now() - this.#lookedAt < POLL_INTERVAL_MS) return null;
@@ -84,21 +84,27 @@ export class PortFinder {
     return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
   }
 
-  /** True if a port of the application's own network accepts connections before anything was done to make it reachable. */
+  /**
+   * Returns true if a port of the application's own network accepts connections before anything was done to make it
+   * reachable.
+   */
   async #isReachable(address: string, port: number): Promise<boolean> {
     // The forwarded port of a rootless network accepts every connection, whether something listens behind it or not.
     if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
     return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
 
-  /** How long the application has listened on other ports only, in milliseconds. */
+  /** Returns how long the application has listened on other ports only, in milliseconds. */
   #elsewhere(ports: readonly number[], wanted: number): number {
     if (ports.length === 0 || ports.includes(wanted)) this.#elsewhereSince = null;
     else this.#elsewhereSince ??= Date.now();
     return this.#elsewhereSince === null ? 0 : Date.now() - this.#elsewhereSince;
   }
 
-  /** The first port that answers HTTP, or else the first. The host reaches a rootless network through one port at a time. */
+  /**
+   * Returns the first port that answers HTTP, or else the first. The host reaches a rootless network through one port
+   * at a time.
+   */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
     if (network?.level !== 'rootless') return this.#answering(row.address, ports);
@@ -108,7 +114,7 @@ export class PortFinder {
     return ports[0] ?? 0;
   }
 
-  /** The first port that answers HTTP, or else the first. */
+  /** Returns the first port that answers HTTP, or else the first. */
   async #answering(address: string, ports: readonly number[]): Promise<number> {
     const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
     return ports[Math.max(0, answers.indexOf(true))] ?? 0;
@@ -154,7 +160,7 @@ async function listening(pid: number | null, address: string, ports: readonly nu
   }
 }
 
-/** True if a server answers with any HTTP response. Never rejects. */
+/** Returns true if a server answers with any HTTP response. Never rejects. */
 async function answersHttp(address: string, port: number): Promise<boolean> {
   const status = await statusOf({ address, port, path: '/', host: `${address}:${port}` }, ANSWER_MS);
   return typeof status === 'number';

@@ -45,7 +45,7 @@ class ProcessHost implements ReplicaHost {
     return new ProcessController(this.#deps, id, wake, this.#logShare);
   }
 
-  /** A second replica fits if as much memory as its plan allows is free. */
+  /** Returns a second replica fits if as much memory as its plan allows is free. */
   async hasRoom(row: ReplicaRow): Promise<boolean> {
     const { configuration } = await this.#deps.loadRelease(row.deployment_id, row.run_id);
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();

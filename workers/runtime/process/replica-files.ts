@@ -41,13 +41,16 @@ export class ReplicaFiles {
     await discardTree(this.#deps, this.folder);
   }
 
-  /** How the command ended, as text that follows "replica 1", and its exit code: null if it was killed or its end was not observed. */
+  /**
+   * Returns how the command ended, as text that follows "replica 1", and its exit code: null if it was killed or its
+   * end was not observed.
+   */
   async howItEnded(memoryMb: number): Promise<{ detail: string; exitCode: number | null }> {
     const text = (await readFile(this.exit, 'utf8').catch(() => '')).trim();
     return { detail: exitDetail(text, memoryMb), exitCode: /^\d+$/.test(text) ? Number(text) : null };
   }
 
-  /** The last lines of output that are not blank, unmasked. `cutter` decides where long lines are cut. */
+  /** Returns the last lines of output that are not blank, unmasked. `cutter` decides where long lines are cut. */
   async lastOutput(cutter: LineCutter): Promise<string[]> {
     const file = await open(this.output, 'r').catch(() => null);
     if (file === null) return [];

@@ -17,7 +17,10 @@ export type HealthFinding =
   /** The server of a data service has given no answer at all for too long. */
   | 'silent';
 
-/** True if the application listens. A connection proves nothing: the forwarded port of a rootless network accepts every one. */
+/**
+ * Returns true if the application listens. A connection proves nothing: the forwarded port of a rootless network
+ * accepts every one.
+ */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
   return sockets?.some((socket) => socket.port === port) ?? false;

@@ -10,7 +10,10 @@ import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 const FIRST_MS = 8;
 const LAST_MS = 250;
 
-/** The wait before the next copy. `sinceMs` is the time since the last one, which came after `waitMs`; in milliseconds. */
+/**
+ * Returns the wait before the next copy. `sinceMs` is the time since the last one, which came after `waitMs`; in
+ * milliseconds.
+ */
 export function nextWaitMs(sinceMs: number, waitMs: number): number {
   return sinceMs > waitMs * 2 ? FIRST_MS : Math.min(LAST_MS, waitMs * 2);
 }

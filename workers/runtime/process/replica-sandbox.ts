@@ -22,7 +22,7 @@ export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
 /** Prefix of the sandboxes of replicas. The supervisor ends those that no row names. */
 export const REPLICA_SANDBOX = 'replica-';
 
-/** The name of the sandbox of one attempt to run a replica. */
+/** Returns the name of the sandbox of one attempt to run a replica. */
 export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'>): string {
   return `${REPLICA_SANDBOX}${id}-${restarts}`;
 }
@@ -30,7 +30,7 @@ export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'
 /** A process that was not recorded. Its sandbox can still be ended, because its processes carry the sandbox's id. */
 export const UNRECORDED: DetachedProcess = { pid: 0, startedAt: '' };
 
-/** The process that the row of a replica names. */
+/** Returns the process that the row of a replica names. */
 export function processOf(row: ReplicaRow): DetachedProcess {
   return { pid: row.pid ?? UNRECORDED.pid, startedAt: row.pid_started ?? UNRECORDED.startedAt };
 }
@@ -38,7 +38,7 @@ export function processOf(row: ReplicaRow): DetachedProcess {
 /** Timeout of the installation of tools that were removed, in milliseconds. A replica that starts waits for it. */
 const RESTORE_MS = 5 * 60_000;
 
-/** The folders of the tools with which a release was built. Tools that were removed are installed again. */
+/** Returns the folders of the tools with which a release was built. Tools that were removed are installed again. */
 export function toolsOf(
   { image }: Pick<ReleaseSpec, 'image'>,
   toolchains: ProcessRuntimeDeps['toolchains'],
@@ -51,17 +51,23 @@ export function toolsOf(
 /** Minimum grace period of the server of a data service, in milliseconds: it writes its data. */
 const SERVER_GRACE_MS = 30_000;
 
-/** The grace period of a replica, in milliseconds. */
+/** Returns the grace period of a replica, in milliseconds. */
 export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGraceSeconds: number): number {
   return Math.max(stopGraceSeconds * 1000, volume_id === null ? 0 : SERVER_GRACE_MS);
 }
 
-/** The folder that the commands of a release see as their own. For an image with a process it is the image's root file system. */
+/**
+ * Returns the folder that the commands of a release see as their own.
+ * For an image with a process it is the image's root file system.
+ */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
 }
 
-/** The part of a sandbox's specification that an image with a process adds. Throws `ReleaseError` if this host cannot run it. */
+/**
+ * Returns the part of a sandbox's specification that an image with a process adds.
+ * Throws `ReleaseError` if this host cannot run it.
+ */
 export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: Sandbox): Pick<SandboxSpec, 'process'> {
   const { process } = image.manifest;
   if (process === undefined) return {};
@@ -69,7 +75,7 @@ export function processOfImage({ image }: Pick<ReleaseSpec, 'image'>, sandbox: S
   return { process };
 }
 
-/** The sandbox of one attempt to run a replica. `directory` is its working folder. */
+/** Returns the sandbox of one attempt to run a replica. `directory` is its working folder. */
 export function replicaSandbox(
   row: ReplicaRow,
   spec: ReleaseSpec,

@@ -33,8 +33,9 @@ while (1) {
 }`;
 
 /**
- * The command of a task that works on the files of a volume for the platform: it runs commands of callers that know `$TOKEN`. Alpine's
- * images have no perl, but the nc of busybox, which serves one connection at a time.
+ * Returns the command of a task that works on the files of a volume for the platform: it runs commands of callers that
+ * know `$TOKEN`.
+ * Alpine's images have no perl, but the nc of busybox, which serves one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {
   const perl = perlOf(port).replaceAll("'", `'\\''`);

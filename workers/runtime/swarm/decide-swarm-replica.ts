@@ -234,7 +234,7 @@ function overdueAt(service: Service, scaledSince: number): number {
   return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
-/** Why the task of a data service's server does not run yet. */
+/** Returns why the task of a data service's server does not run yet. */
 function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
   const node = pinnedNode(service, view.nodes);
   if (node === undefined) return 'the node that has its volume is not in the swarm any more';
@@ -245,7 +245,7 @@ function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask):
   return hindranceOf(task, 'auto');
 }
 
-/** Why a task does not run yet. */
+/** Returns why a task does not run yet. */
 function hindranceOf({ Status: { State: state, Message: message, Err: error } }: SwarmTask, region: string): string {
   if (!error) return `${state} (${message ?? ''})`;
   const hint = `; region "${region}" is made of the nodes with the label region=${region}`;

@@ -20,12 +20,12 @@ interface Deps {
 /** Larger than any official image. */
 const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
-/** The name of a server's image, from `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
+/** Returns the name of a server's image, from `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
   return dataImages[kind].replaceAll('{version}', version);
 }
 
-/** The platform's own account, if the image is in the platform's registry. */
+/** Returns the platform's own account, if the image is in the platform's registry. */
 function accountFor(name: string, registry: Registry | null): RegistryAccount | undefined {
   return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
 }
@@ -57,7 +57,7 @@ export function createSwarmDataBuilder(
   };
 }
 
-/** The kinds of data services whose image the engine has, or can pull. */
+/** Returns the kinds of data services whose image the engine has, or can pull. */
 export async function findSwarmKinds(deps: Deps): Promise<DataKind[]> {
   const versions: Record<DataKind, readonly string[]> = { postgres: DATABASE_VERSIONS, redis: [''] };
   const kinds: DataKind[] = [];

@@ -16,7 +16,7 @@ const LOCK_SECONDS = 60;
 /** The user that servers run as. The official image of PostgreSQL has it; redis needs no name. */
 export const SERVER_USER: Readonly<Record<DataKind, string>> = { postgres: 'postgres', redis: '999:999' };
 
-/** The content of the marker that names a volume's service. */
+/** Returns the content of the marker that names a volume's service. */
 export function markerOf(serviceId: string): string {
   return JSON.stringify({ service: serviceId });
 }

@@ -20,7 +20,7 @@ export interface DataRelease extends ReleaseSpec {
   kind: DataKind;
 }
 
-/** The name of a service's volume, on the node that has it. */
+/** Returns the name of a service's volume, on the node that has it. */
 export function volumeName(serviceId: string): string {
   return `ranvier-${serviceId}`;
 }
@@ -33,7 +33,7 @@ function volumeMount(serviceId: string, { installation }: SwarmContext) {
 
 type ServerRow = Pick<DataServerRow, 'version' | 'node_id'>;
 
-/** The Swarm service of a data service's server: it runs on the node that has the volume, and nowhere else. */
+/** Returns the Swarm service of a data service's server: it runs on the node that has the volume, and nowhere else. */
 export function serverService(
   spec: DataRelease,
   replicaId: string,
@@ -93,17 +93,17 @@ function configurationOf(
   });
 }
 
-/** The task that prepares a new volume, on any node of the service's region that has room for the server. */
+/** Returns the task that prepares a new volume, on any node of the service's region that has room for the server. */
 export function volumeService(spec: DataRelease, name: string, context: SwarmContext) {
   return workService(spec, context, { name, command: volumeScript(spec.kind, spec.serviceId) });
 }
 
-/** The task that empties the volume of a deleted service. */
+/** Returns the task that empties the volume of a deleted service. */
 export function emptyService(spec: ReleaseSpec, name: string, nodeId: string, context: SwarmContext) {
   return workService(spec, context, { name, command: emptyScript(), nodeId });
 }
 
-/** The task that works on the files of a volume as the server's user; `token` opens it. */
+/** Returns the task that works on the files of a volume as the server's user; `token` opens it. */
 export function agentService(
   spec: DataRelease,
   name: string,

@@ -38,10 +38,10 @@ export interface SwarmContext {
 }
 
 /**
- * The Swarm service of one replica. Each replica is a service, because Swarm chooses which task of a service ends when it is
- * scaled down, and ends it even if an edge still sends requests to it. With one service each, a replica drains first and the
- * others are not touched. Swarm keeps each service running without our workers, on another node if its own is lost.
- * `constraints` are added to the placement.
+ * Returns the Swarm service of one replica. Each replica is a service, because Swarm chooses which task of a service
+ * ends when it is scaled down, and ends it even if an edge still sends requests to it. With one service each, a replica
+ * drains first and the others are not touched. Swarm keeps each service running without our workers, on another node if
+ * its own is lost. `constraints` are added to the placement.
  */
 export function replicaService(
   spec: ReleaseSpec,
@@ -60,8 +60,8 @@ export function replicaService(
 }
 
 /**
- * The Swarm service of one attempt of a run: that of a replica, but Swarm does not restart its task, and it has neither a port nor the
- * name of the service.
+ * Returns the Swarm service of one attempt of a run: that of a replica, but Swarm does not restart its task, and it has
+ * neither a port nor the name of the service.
  */
 export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
   const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
@@ -70,7 +70,7 @@ export function attemptService(spec: ReleaseSpec, replicaId: string, runId: stri
   return { ...service, TaskTemplate: { ...service.TaskTemplate, Networks, RestartPolicy: RUN_ONCE } };
 }
 
-/** The port on which the container listens; null if it listens on none. An application gets it as PORT. */
+/** Returns the port on which the container listens; null if it listens on none. An application gets it as PORT. */
 export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' | 'configuration'>): number | null {
   if (isDataKind(kind)) return portOf(kind);
   return listensOnPort(kind) ? configuration.port : null;
@@ -88,7 +88,7 @@ export interface ServiceOptions {
   constraints?: readonly string[];
 }
 
-/** A Swarm service with the image, the environment, the limits and the network of a release. */
+/** Returns a Swarm service with the image, the environment, the limits and the network of a release. */
 export function describeService(spec: ReleaseSpec, context: SwarmContext, options: ServiceOptions) {
   const { configuration, image } = spec;
   const { command, port = null, isRestarted = false, constraints = [] } = options;

@@ -205,7 +205,7 @@ export class SwarmController implements ReplicaController {
     this.#log = null;
   }
 
-  /** Null without a task, or if the release cannot be read: its secrets then cannot be masked in the output. */
+  /** Returns null without a task, or if the release cannot be read: its secrets then cannot be masked in the output. */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
     const spec = await this.#release.readable(row);
     if (spec === null || row.task_id === null) return null;
@@ -216,13 +216,13 @@ export class SwarmController implements ReplicaController {
   }
 }
 
-/** True if the engine understood the request and would refuse it again. */
+/** Returns true if the engine understood the request and would refuse it again. */
 function isRefusal(error: unknown): boolean {
   const status = engineStatus(error);
   return status !== undefined && status < 500;
 }
 
-/** Null for a task whose container never ran. */
+/** Returns null for a task whose container never ran. */
 function exitCodeOf({ Status: { State: state, ContainerStatus: container } }: SwarmTask): number | null {
   return container?.ExitCode ?? (state === 'complete' ? 0 : null);
 }

@@ -94,7 +94,10 @@ export class SwarmHost implements ReplicaHost {
   }
 }
 
-/** True for the service of a replica that is not wanted, and of a command that is too old. `now` is in milliseconds. */
+/**
+ * Returns true for the service of a replica that is not wanted, and of a command that is too old.
+ * `now` is in milliseconds.
+ */
 export function isForgotten(service: Service, wanted: ReadonlySet<string>, now: number): boolean {
   const { [LABELS.replica]: replica, [LABELS.command]: command, [LABELS.volume]: volume } = labelsOf(service);
   if (replica !== undefined) return !wanted.has(replica);

@@ -38,7 +38,7 @@ export class SwarmUsage {
   }
 }
 
-/** The usage in the engine's statistics; null if the container has ended meanwhile. */
+/** Returns the usage in the engine's statistics; null if the container has ended meanwhile. */
 export function usageFrom({ cpu_stats, memory_stats }: ContainerStats): ResourceUsage | null {
   const time = cpu_stats.cpu_usage?.total_usage;
   const { usage, stats } = memory_stats;

@@ -28,7 +28,7 @@ export interface SwarmNode {
 
 const ENDED = new Set(['complete', 'shutdown', 'failed', 'rejected', 'remove', 'orphaned']);
 
-/** True if the task's container has ended or never ran. */
+/** Returns true if the task's container has ended or never ran. */
 export function hasEnded(task: SwarmTask): boolean {
   return ENDED.has(task.Status.State);
 }
@@ -36,8 +36,8 @@ export function hasEnded(task: SwarmTask): boolean {
 const NOT_STARTED = new Set(['new', 'pending', 'assigned', 'accepted', 'preparing', 'ready']);
 
 /**
- * True if the swarm wants to end a task whose container it has not started. On a busy machine such a task, which waited to
- * replace another one, may keep its state for a minute.
+ * Returns true if the swarm wants to end a task whose container it has not started.
+ * On a busy machine such a task, which waited to replace another one, may keep its state for a minute.
  */
 export function neverStarts({ DesiredState: desired, Status: { State: state } }: SwarmTask): boolean {
   return (desired === 'remove' || desired === 'shutdown') && NOT_STARTED.has(state);
@@ -87,7 +87,7 @@ export class SwarmView {
     return this.#byReplica.get(replicaId);
   }
 
-  /** The tasks of a service, oldest first. */
+  /** Returns the tasks of a service, oldest first. */
   tasksOf(serviceId: string): readonly SwarmTask[] {
     return this.#tasks.get(serviceId) ?? [];
   }
@@ -99,18 +99,21 @@ export class SwarmView {
     return new SwarmView(this.services, [...this.#tasks.values()].flat(), this.nodes, disturbed);
   }
 
-  /** True if the task's node was away after the task was made: how it ended then says nothing about the application. */
+  /**
+   * Returns true if the task's node was away after the task was made: how it ended then says nothing about the
+   * application.
+   */
   wasDisturbed({ NodeID = '', CreatedAt }: SwarmTask): boolean {
     return Date.parse(CreatedAt) < (this.#disturbed.get(NodeID) ?? 0);
   }
 
-  /** The node of a replica's task; undefined if the replica has no task that may run. */
+  /** Returns the node of a replica's task; undefined if the replica has no task that may run. */
   nodeIdOf(replicaId: string): string | undefined {
     const service = this.serviceOf(replicaId);
     return service && this.tasksOf(service.ID).findLast((task) => !this.isOver(task))?.NodeID;
   }
 
-  /** How many tasks run on a node, those of others included. */
+  /** Returns how many tasks run on a node, those of others included. */
   tasksOn(nodeId: string): number {
     const all = [...this.#tasks.values()].flat();
     return all.filter((task) => task.NodeID === nodeId && !hasEnded(task)).length;
@@ -120,17 +123,17 @@ export class SwarmView {
     return this.#nodesById.get(task.NodeID);
   }
 
-  /** True if the task's node is down: the swarm then repeats what it knew last about the task. */
+  /** Returns true if the task's node is down: the swarm then repeats what it knew last about the task. */
   isLost(task: SwarmTask): boolean {
     return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
   }
 
-  /** True if the task has ended, or its node is down. */
+  /** Returns true if the task has ended, or its node is down. */
   isOver(task: SwarmTask): boolean {
     return hasEnded(task) || this.isLost(task);
   }
 
-  /** The address of a task's node, on which its ports are published. */
+  /** Returns the address of a task's node, on which its ports are published. */
   addressOf(task: SwarmTask): string | undefined {
     const node = this.nodeOf(task);
     const address = node?.Status.Addr;
@@ -143,7 +146,7 @@ export function labelsOf(service: Service): Record<string, string> {
   return service.Spec?.Labels ?? {};
 }
 
-/** The port of the node that leads to this port of the task. */
+/** Returns the port of the node that leads to this port of the task. */
 export function publishedPort(task: SwarmTask, target: number): number | undefined {
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }
@@ -152,15 +155,15 @@ export function publishedPort(task: SwarmTask, target: number): number | undefin
 const NOT_ATTACHED = 'missing network attachments';
 
 /**
- * True if the swarm ended the task, failed to start it, or lost it with its node. None of these says anything about the
- * application.
+ * Returns true if the swarm ended the task, failed to start it, or lost it with its node.
+ * None of these says anything about the application.
  */
 export function isTakenAway(task: SwarmTask, view: SwarmView): boolean {
   const { State: state, Err: error = '' } = task.Status;
   return state === 'shutdown' || error.includes(NOT_ATTACHED) || (view.isLost(task) && !hasEnded(task));
 }
 
-/** Why the swarm took a task away, as text that follows "replica 1". */
+/** Returns why the swarm took a task away, as text that follows "replica 1". */
 export function taskLoss(view: SwarmView, task: SwarmTask): string {
   const node = view.nodeOf(task);
   const name = node?.Description.Hostname ?? 'its node';

@@ -8,7 +8,7 @@ import { readOutput } from './task-output.js';
 const KILLED = 137;
 const HEALTH_OUTPUT = 300;
 
-/** How a task ended, as text that follows "replica 1". */
+/** Returns how a task ended, as text that follows "replica 1". */
 export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number): Promise<string> {
   const { State: state, Err: error = '', ContainerStatus: container } = task.Status;
   if (state === 'rejected') return `could not be started: ${error}`;
@@ -27,7 +27,7 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   return exitDetail(String(code), memoryMb);
 }
 
-/** Why a data service's server refused to start on its volume; null if it did not refuse. */
+/** Returns why a data service's server refused to start on its volume; null if it did not refuse. */
 export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string | null> {
   if (task.Status.ContainerStatus?.ExitCode !== REFUSED_CODE) return null;
   const output = await readOutput(engine, task.ID, { tail: 5 }).catch(() => []);
@@ -38,7 +38,7 @@ export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string
 
 type ContainerState = ContainerInspectInfo['State'];
 
-/** Undefined for a container on another node: only that node's engine knows it. */
+/** Returns undefined for a container on another node: only that node's engine knows it. */
 async function containerState({ calls }: Engine, id: string): Promise<ContainerState | undefined> {
   return id === '' ? undefined : (await unlessGone(calls.getContainer(id).inspect()))?.State;
 }

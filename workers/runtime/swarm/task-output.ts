@@ -79,13 +79,13 @@ function options(since: string | null): object {
   return { stdout: true, stderr: true, timestamps: true, since: since === null ? '0' : unixTime(since) };
 }
 
-/** The engine's format of a time: seconds, a dot, nanoseconds. */
+/** Returns the engine's format of a time: seconds, a dot, nanoseconds. */
 function unixTime(timestamp: string): string {
   const seconds = Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) / 1000;
   return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
 }
 
-/** The engine includes what was written exactly at `since`. */
+/** Returns the engine includes what was written exactly at `since`. */
 function after(output: Output[], since: string | null): Output[] {
   return since === null ? output : output.filter(({ timestamp }) => timestamp > since);
 }

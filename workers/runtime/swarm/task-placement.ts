@@ -6,15 +6,16 @@ import { labelsOf, type SwarmNode, type SwarmView } from './swarm-view.js';
 
 const ON_NODE = 'node.id==';
 
-/** The placement constraint to one node. */
+/** Returns the placement constraint to one node. */
 export function onNode(nodeId: string): string {
   return `${ON_NODE}${nodeId}`;
 }
 
 /**
- * The placement constraint of a new replica; none if any node will do. Swarm spreads the tasks of one service over nodes, but
- * each replica is a service: without a constraint Swarm places all replicas of a release on the least busy node, and they
- * fail together. `siblings` are all replicas of the release, this one included, in an order that all controllers share.
+ * Returns the placement constraint of a new replica; none if any node will do.
+ * Swarm spreads the tasks of one service over nodes, but each replica is a service: without a constraint Swarm places
+ * all replicas of a release on the least busy node, and they fail together. `siblings` are all replicas of the release,
+ * this one included, in an order that all controllers share.
  */
 export function startingPlacement(
   view: SwarmView,
@@ -46,8 +47,8 @@ function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
 }
 
 /**
- * The placement of a service without the constraint to one node; null if it has no such constraint, or keeps it because its
- * volume is on that node.
+ * Returns the placement of a service without the constraint to one node; null if it has no such constraint, or keeps it
+ * because its volume is on that node.
  */
 export function freedPlacement(service: Service): { Constraints: string[] } | null {
   if (labelsOf(service)[LABELS.volume] !== undefined) return null;
@@ -56,7 +57,7 @@ export function freedPlacement(service: Service): { Constraints: string[] } | nu
   return kept.length < constraints.length ? { Constraints: kept } : null;
 }
 
-/** The node to which a service is pinned; undefined if that is no node of the swarm. */
+/** Returns the node to which a service is pinned; undefined if that is no node of the swarm. */
 export function pinnedNode(service: Service, nodes: readonly SwarmNode[]): SwarmNode | undefined {
   const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
   return nodes.find(({ ID }) => constraints.includes(onNode(ID)));

@@ -61,7 +61,7 @@ export function remove<P extends PathsWith<'delete'>>(path: P, input: Input<Oper
   return send<Answer<OperationOf<P, 'delete'>>>('DELETE', path, input as Sent);
 }
 
-/** The address of an operation. Sessions live outside the versioned API. */
+/** Returns the address of an operation. Sessions live outside the versioned API. */
 function addressOf(path: string, { path: values = {}, query = {} }: Sent): string {
   const root = /^\/(bootstrap|session)/.test(path) ? '/api' : '/api/v1';
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>

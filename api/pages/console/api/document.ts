@@ -19,7 +19,7 @@ interface ApiDocument {
   components: { schemas: Record<string, FieldSchema & { properties?: FieldSchemas }> };
 }
 
-/** The fields of a schema as the API's document describes them. Read once: it changes with the version only. */
+/** Returns the fields of a schema as the API's document describes them. Read once: it changes with the version only. */
 export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfiguration') {
   return useQuery<FieldSchemas, ApiError>({
     queryKey: ['document', name],

@@ -40,7 +40,7 @@ interface Options<T> {
   keep?: boolean;
 }
 
-/** The key of a read, for `refresh`. */
+/** Returns the key of a read, for `refresh`. */
 export function keyOf(path: string, values: object = {}, query: object = {}): QueryKey {
   return [path, values, query];
 }
@@ -73,7 +73,7 @@ function refresh(...paths: string[]): Promise<unknown> {
   });
 }
 
-/** A mutation, and the queries that are refetched after it. */
+/** Returns a mutation, and the queries that are refetched after it. */
 export function useWrite<Input = void, T = unknown>(
   write: (input: Input) => Promise<T>,
   { onDone }: { onDone?: (answer: T, input: Input) => unknown } = {},

@@ -37,7 +37,7 @@ export function pollDelay(pace: number): number {
 
 window.addEventListener('offline', noteSilence);
 
-/** The time of the last answer before the silence, in milliseconds; null while the API answers. */
+/** Returns the time of the last answer before the silence, in milliseconds; null while the API answers. */
 export function useSilence(): number | null {
   return useSyncExternalStore(
     (listener) => {

@@ -40,7 +40,7 @@ export function parseEnv(text: string): { entries: EnvEntry[]; problems: string[
   return { entries: [...found].map(([key, value]) => ({ key, value })), problems };
 }
 
-/** The index of the closing quote; -1 if there is none. A backslash escapes it within double quotes. */
+/** Returns the index of the closing quote; -1 if there is none. A backslash escapes it within double quotes. */
 function endOf(text: string, quote: string): number {
   for (let index = 0; index < text.length; index++) {
     if (text[index] === '\\' && quote === '"') index++;

@@ -1,6 +1,6 @@
 import type { Service, ServiceConfiguration } from '../api/types.js';
 
-/** The source of a service, short enough for a card. */
+/** Returns the source of a service, short enough for a card. */
 export function sourceText({ kind, configuration }: Pick<Service, 'kind' | 'configuration'>): string {
   if (kind === 'postgres') return `PostgreSQL ${configuration.databaseVersion}`;
   if (kind === 'redis') return 'Redis';
@@ -20,7 +20,7 @@ export function repositoryName({ repository }: Pick<ServiceConfiguration, 'repos
   return path.split('/').filter(Boolean).slice(-2).join('/') || repository;
 }
 
-/** True for the kinds that have no repository and no commits. */
+/** Returns true for the kinds that have no repository and no commits. */
 export function isDatabase(kind: Service['kind']): boolean {
   return kind === 'postgres' || kind === 'redis';
 }

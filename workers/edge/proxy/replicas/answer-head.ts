@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import { connectionTokens, HOP_BY_HOP, valuesOf } from '../headers.js';
 import { withoutForeignDomain } from '../set-cookie.js';
 
-/** A replica's answer is not valid HTTP, or must not be passed on. */
+/** Thrown if a replica's answer is not valid HTTP, or must not be passed on. */
 export class InvalidAnswerError extends Error {
   constructor(problem: string) {
     super(`the replica's answer is not valid: ${problem}`);
@@ -10,10 +10,10 @@ export class InvalidAnswerError extends Error {
   }
 }
 
-/** The most interim (1xx) answers before the final one. A replica that sends more fails the request. */
+/** A replica that sends more interim (1xx) answers than this fails the request. */
 export const MAX_INTERIM = 16;
 
-/** The status of a final answer. Throws `InvalidAnswerError` if it is interim or has not three digits. */
+/** Returns the status of a final answer. Throws `InvalidAnswerError` if it is interim or has not three digits. */
 export function checkedStatus(status: number | undefined): number {
   if (status === undefined || !Number.isInteger(status) || status < 200 || status > 999) {
     throw new InvalidAnswerError(`status ${status}`);
@@ -28,8 +28,8 @@ interface Asked {
 }
 
 /**
- * The headers for the client, made from those of a replica. Both are flat lists of names and values. The reason phrase is not passed
- * on: clients ignore it, and it may contain bytes that Node.js refuses to write.
+ * Returns the headers for the client, made from a replica's. Both are flat lists of names and values.
+ * The reason phrase is dropped: clients ignore it, and it may contain bytes that Node.js refuses to write.
  */
 export function clientHeaders(raw: readonly string[], { requestId, host }: Asked, status = 200): string[] {
   const named = connectionTokens(valuesOf(raw, 'connection'));
@@ -39,7 +39,7 @@ export function clientHeaders(raw: readonly string[], { requestId, host }: Asked
     const value = raw[i + 1] ?? '';
     const lower = name.toLowerCase();
     if (HOP_BY_HOP.has(lower) || lower === 'x-request-id' || named.has(lower)) continue;
-    // A 204 has no body, whatever length it claims (RFC 9110, 8.6).
+    // A 204 has no body, whatever length it declares (RFC 9110, 8.6).
     if (status === 204 && lower === 'content-length') continue;
     headers.push(name, lower === 'set-cookie' || lower === 'set-cookie2' ? withoutForeignDomain(value, host) : value);
   }
@@ -47,7 +47,7 @@ export function clientHeaders(raw: readonly string[], { requestId, host }: Asked
   return headers;
 }
 
-/** The headers of an answer as it came, as a flat list of names and values. */
+/** Returns an answer's headers unchanged, as a flat list of names and values. */
 export function rawHeadersOf({ rawHeaders }: Dispatcher.DispatchController): string[] {
   return Array.isArray(rawHeaders)
     ? rawHeaders.map((text) => (typeof text === 'string' ? text : text.toString('latin1')))

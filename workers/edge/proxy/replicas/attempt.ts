@@ -20,9 +20,9 @@ export type Outcome =
   | {
       type: 'failed';
       error: Error;
-      /** The request was, or may have been, sent: the replica may have acted on it. */
+      /** True if the request was, or may have been, sent: the replica may have acted on it. */
       sent: boolean;
-      /** Part of the answer has gone to the client. */
+      /** True if part of the answer has gone to the client. */
       begun: boolean;
     };
 
@@ -30,7 +30,7 @@ const ANSWERED: Outcome = { type: 'answered' };
 const CLIENT_GONE: Outcome = { type: 'client-gone' };
 const NOTHING = Buffer.alloc(0);
 
-/** Sends the request to a replica and streams its answer to the client. The faster side waits for the slower one. */
+/** Sends the request to a replica and streams its answer to the client. The slower side sets the pace. */
 export class Attempt implements Dispatcher.DispatchHandler {
   readonly #request: ReplicaRequest;
   readonly #exchange: Exchange;
@@ -39,7 +39,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   readonly #ended: (outcome: Outcome) => void;
   /** Set when the request is sent. */
   #controller: Dispatcher.DispatchController | null = null;
-  /** Takes the body, unless all of the answer arrives at once. */
+  /** Writes the body, unless the whole answer arrives at once. */
   #writer: PacedWriter | null = null;
   #begun = false;
   /** The length that the answer declares; null for a stream, whose client must learn at once that it is connected. */
@@ -64,7 +64,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The client may have left while the connection was opened.
+    // The client may have left while the connection was being opened.
     if (this.#settled) controller.abort(new Error('the client has closed the connection'));
     else this.#controller = controller;
   }
@@ -100,7 +100,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     else this.#settle({ type: 'failed', error, sent: this.#controller !== null, begun: this.#begun });
   }
 
-  /** An error of the edge itself ends the exchange. A bad answer fails the attempt: undici ends the connection and reports it. */
+  /**
+   * An error of the edge itself ends the exchange. A bad answer fails the attempt: undici ends the connection and
+   * reports it.
+   */
   #guarded(controller: Dispatcher.DispatchController, work: () => void): void {
     if (this.#settled) return;
     try {
@@ -133,7 +136,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#begun = true;
     const length = valuesOf(raw, 'content-length');
     this.#length = length === '' ? null : Number(length);
-    // The head of a stream goes out at once, together with what has arrived with it.
+    // A stream's head is sent at once, together with the bytes that arrived with it.
     if (this.#length === null) process.nextTick(this.#flushHead);
     if (upgrade !== null && this.#request.upgrade !== null) noticeEnd(upgrade.socket);
     if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));
@@ -159,11 +162,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
   }
 
   readonly #flushHead = (): void => {
-    // Unlike flushHeaders, an empty write sends the bytes of the headers as they came.
+    // Unlike flushHeaders, an empty write sends the header bytes unchanged.
     if (this.#writer === null && !this.#res.destroyed && !this.#res.writableEnded) this.#res.write(NOTHING);
   };
 
-  /** Answers with a body that is there as a whole. Head and body go out in one write. */
+  /** Answers with a complete body. Head and body are sent in one write. */
   #endWith(body: Buffer): void {
     const { socket } = this.#res;
     socket?.cork();

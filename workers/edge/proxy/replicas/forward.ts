@@ -12,23 +12,24 @@ import type { ReplicaRequest } from './replica-connections.js';
 import { noticeEnd } from './tunnel.js';
 import { choose, type Upstream } from './upstream.js';
 
-/** How often a request that a replica may have seen is sent again. */
+/** How often a request is sent again that a replica may have seen. */
 const MAX_REPLAYS = 2;
-/** The most replicas that are tried if connections are refused. */
+/** The most replicas that are tried when connections are refused. */
 const MAX_ATTEMPTS = 10;
 const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 type Failure = Extract<Outcome, { type: 'failed' }>;
 
 export interface ForwardSource {
-  /** The replicas of the host as they are now: a swap may happen between two attempts. */
+  /** Returns the host's present replicas: the table may change between two attempts. */
   upstreams: () => readonly Upstream[];
   /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
 }
 
 /**
- * Passes a request to a ready replica and always answers the client. If the first replica cannot have seen the request,
- * another one is tried. If it may have seen it, only repeatable requests without a body are sent again.
+ * Passes a request to a ready replica, and always answers the client.
+ * If the first replica cannot have seen the request, tries another one. If it may have seen it, repeats only repeatable
+ * requests without a body.
  */
 export function forward(exchange: Exchange, source: ForwardSource): void {
   new Forwarding(exchange, source).next();
@@ -42,7 +43,7 @@ class Forwarding {
   #body: RequestBody | null = null;
   #upstream: Upstream | null = null;
   readonly #failed: Upstream[] = [];
-  /** Those that cannot have seen the request. */
+  /** Replicas that cannot have seen the request. */
   readonly #refused: Upstream[] = [];
   #refreshed = false;
   #attempts = 0;
@@ -96,7 +97,7 @@ class Forwarding {
     const upstream = this.#upstream;
     this.#last = failure;
     if (failure.error instanceof errors.InvalidArgumentError) {
-      // undici refuses characters that could become part of another line.
+      // undici refuses characters that could start another header line.
       sendPage(this.#exchange, badRequest('The request cannot be passed on.'));
       return;
     }
@@ -114,7 +115,7 @@ class Forwarding {
     else this.next();
   }
 
-  /** No replica is left. If every one refused, the route may have changed a moment ago. */
+  /** Ends the request because no replica is left. If every replica refused, the route may have changed a moment ago. */
   #giveUp(): void {
     const last = this.#last;
     if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
@@ -127,7 +128,7 @@ class Forwarding {
   }
 }
 
-/** The bytes of the body that the client has sent and no replica has read. */
+/** Returns the bytes of the body that the client has sent and no replica has read. */
 function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
   return { pending, taken: socket.bytesRead - pending };
 }
@@ -135,7 +136,7 @@ function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog
 function answerFailure(exchange: Exchange, failure: Failure): void {
   const { req, res, host, requestId, log } = exchange;
   log.warn({ host, method: req.method, requestId }, `a request failed: ${errorMessage(failure.error)}`);
-  // The client must notice that the answer is not complete.
+  // The client must notice that the answer is incomplete.
   if (failure.begun || res.headersSent) res.destroy();
   else sendPage(exchange, pageFor(failure));
 }
@@ -149,7 +150,7 @@ function isTimeout(error: Error): boolean {
   return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
 }
 
-/** True if another try would end the same: the replica timed out or gave a bad answer. */
+/** Returns true if another try would end the same way: the replica timed out or gave a bad answer. */
 function isFinal(error: Error): boolean {
   return (
     isTimeout(error) ||
@@ -159,7 +160,10 @@ function isFinal(error: Error): boolean {
   );
 }
 
-/** The protocol that a request asks for; null for none, and for HTTP/2, whose offer a server may ignore (RFC 9110, 7.8). */
+/**
+ * Returns the protocol that a request asks for; null for none and for HTTP/2, which a server may ignore (RFC 9110,
+ * 7.8).
+ */
 function wantedProtocol({ req, upgrade }: Exchange): string | null {
   const wanted = req.headers.upgrade ?? 'websocket';
   return upgrade === null || /(^|[\s,])h2c/i.test(wanted) ? null : wanted;

@@ -3,16 +3,16 @@ import { buildConnector, type Dispatcher, errors, Pool } from 'undici';
 import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { ownSocket } from '../containment.js';
 
-/** The largest head of a request or of an answer, in bytes. */
+/** The largest head of a request or an answer, in bytes. */
 export const MAX_HEADER_BYTES = 32_768;
-/** How long an idle connection is kept if the replica does not say: shorter than servers keep theirs (2 s and more). */
+/** How long an idle connection is kept if the replica names no time. Servers keep theirs longer (2 s and more). */
 const KEEP_ALIVE_MS = 1_500;
-/** The edge closes a connection this much earlier than the replica says that it would, and after a minute in any case. */
+/** The edge closes a connection this much earlier than the replica would, and after a minute at the latest. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 /** After this time without a byte the kernel probes the replica. */
 const TCP_KEEP_ALIVE_MS = 60_000;
-/** Shorter than for other answers, because a client that leaves in the meantime is not noticed. */
+/** Shorter than for other answers, because the edge does not notice a client that leaves meanwhile. */
 const UPGRADE_MS = 30_000;
 
 export interface ReplicaTimes {
@@ -21,18 +21,21 @@ export interface ReplicaTimes {
   headersMs: number;
 }
 
-/** A request as it is sent to a replica. */
+/** A request in the form in which a replica gets it. */
 export interface ReplicaRequest {
   method: string;
   path: string;
   /** A flat list of names and values. */
   headers: string[];
   body: Readable | null;
-  /** The protocol that the client asked for on this connection; null if it asked for none. */
+  /** The protocol that the client asked for on this connection; null if none. */
   upgrade: string | null;
 }
 
-/** The connections to one replica, each with one request at a time. undici parses the answers and bounds their heads and times. */
+/**
+ * The connections to one replica, each with one request at a time. undici parses the answers and bounds their heads and
+ * times.
+ */
 export class ReplicaConnections {
   readonly #pool: Pool;
   readonly #headersMs: number;
@@ -55,8 +58,9 @@ export class ReplicaConnections {
   }
 
   /**
-   * Sends a request at the end of this turn of the event loop. By then the loop has read everything that had arrived, so a connection
-   * that the replica has closed meanwhile is not used. The request fails without having been sent if the pool is closed.
+   * Sends a request at the end of this turn of the event loop. By then the loop has read everything that had arrived,
+   * so a connection that the replica has closed meanwhile is not used. If the pool is closed, the request fails without
+   * having been sent.
    */
   send({ method, path, headers, body, upgrade }: ReplicaRequest, handler: Dispatcher.DispatchHandler): void {
     setImmediate(() => {
@@ -81,13 +85,13 @@ export class ReplicaConnections {
     void this.#pool.close().catch(() => undefined);
   }
 
-  /** Ends every connection, whatever is under way on it. */
+  /** Ends every connection at once, with its requests. */
   destroy(): void {
     void this.#pool.destroy(new errors.ClientDestroyedError('the edge ends')).catch(() => undefined);
   }
 }
 
-/** An exception that escapes from an event of a connection ends this connection, and not the edge. */
+/** Contains an exception in a connection's event: it ends this connection, and not the edge. */
 function connector(timeoutMs: number): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, keepAlive: true, keepAliveInitialDelay: TCP_KEEP_ALIVE_MS });
   return (options, callback) =>

@@ -6,8 +6,9 @@ import { PacedWriter } from '../visitors/paced-writer.js';
 import { clientHeaders } from './answer-head.js';
 
 /**
- * Joins the sockets of a client and of a replica that has changed the protocol as asked. They stay joined when the route changes.
- * `raw` are the headers of its answer. Throws `InvalidAnswerError` before anything is sent.
+ * Joins the sockets of a client and a replica that has agreed to change the protocol. They stay joined when the route
+ * changes.
+ * `raw` are the headers of the replica's answer. Throws `InvalidAnswerError` before anything is sent.
  */
 export function joinSockets(exchange: Exchange, raw: readonly string[], socket: Socket): void {
   const { res, upgrade, connection } = exchange;
@@ -22,15 +23,15 @@ export function joinSockets(exchange: Exchange, raw: readonly string[], socket: 
 }
 
 /**
- * Notices when a client closes whose request for another protocol was refused. Nothing else reads from its connection, so the
- * answer would go on without a client.
+ * Watches for the end of a client whose request for another protocol was refused.
+ * Nothing else reads from its connection, so the answer would continue without a client.
  */
 export function noticeEnd(client: Socket): void {
   client.once('end', () => client.destroySoon());
   client.resume();
 }
 
-/** Throws `InvalidAnswerError`. */
+/** Returns the head that switches the protocol. Throws `InvalidAnswerError`. */
 function switchingHead(raw: readonly string[], exchange: Exchange): string {
   const headers = ['Connection', 'Upgrade', 'Upgrade', valuesOf(raw, 'upgrade')];
   headers.push(...clientHeaders(raw, exchange));

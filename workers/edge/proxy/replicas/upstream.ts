@@ -2,13 +2,13 @@ import type { ReadyReplica } from '../../../../shared/routing/store.js';
 import { Gauge } from '../gauge.js';
 import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js';
 
-/** For this time, a replica that refused a connection is tried only after all others. */
+/** During this time, a replica that refused a connection is tried only after all others. */
 const AVOIDED_MS = 1_000;
 
 /** One replica and the connections to it. */
 export class Upstream {
   readonly pool: ReplicaConnections;
-  /** Requests in progress. Event streams are not counted, because they need not end. */
+  /** Requests in progress. Event streams do not count, because they need not end. */
   readonly requests = new Gauge();
   #avoidedUntil = Number.NEGATIVE_INFINITY;
 
@@ -30,7 +30,10 @@ export class Upstream {
   }
 }
 
-/** The replica with the fewest requests in progress. Those that refused a moment ago come last; excluded ones are never chosen. */
+/**
+ * Returns the replica with the fewest requests in progress. Excluded ones are never chosen.
+ * Replicas that refused a moment ago come last.
+ */
 export function choose(upstreams: readonly Upstream[], excluded: readonly Upstream[]): Upstream | null {
   if (upstreams.length === 1 && excluded.length === 0) return upstreams[0] ?? null;
   const candidates = upstreams.filter((upstream) => !excluded.includes(upstream));

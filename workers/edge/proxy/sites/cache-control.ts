@@ -4,7 +4,10 @@ const REVALIDATE = 'no-cache';
 const SHORT = 'public, max-age=3600';
 const FOREVER = 'public, max-age=31536000, immutable';
 
-/** How long a file may be kept: `static` and `all` keep files whose name has a hash for good, `all` the rest for an hour. */
+/**
+ * Returns how long a file may be cached. `static` and `all` cache files with a hashed name forever, `all` the rest for
+ * an hour.
+ */
 export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path: string): string {
   if (profile === 'none') return REVALIDATE;
   if (hasHashedName(path)) return FOREVER;
@@ -12,8 +15,8 @@ export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path
 }
 
 /**
- * True if a bundler put a hash of the content into the name (`app-DiwrgTda.js`, `main.3f2a91bc.chunk.css`). False in
- * doubt: a file that is kept for a year by mistake is worse than one that is requested again.
+ * Returns true if a bundler put a content hash into the name (`app-DiwrgTda.js`, `main.3f2a91bc.chunk.css`).
+ * Returns false in doubt: caching a file for a year by mistake is worse than requesting it again.
  */
 export function hasHashedName(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);

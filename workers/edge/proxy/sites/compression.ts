@@ -5,36 +5,36 @@ import type { Containment } from '../containment.js';
 import { eachPair, valuesOf } from '../headers.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 
-/** Smaller answers gain nothing. */
+/** Smaller answers gain nothing from compression. */
 const COMPRESS_FROM_BYTES = 1_024;
-/** Event streams are not among them: each event is to arrive at once. */
+/** Event streams are not listed: each event must arrive at once. */
 const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
   `text/html text/css text/plain text/javascript text/xml text/markdown text/csv application/json application/ld+json
   application/problem+json application/manifest+json application/javascript application/xml application/xhtml+xml
   application/rss+xml application/atom+xml application/wasm image/svg+xml font/ttf font/otf`.split(/\s+/),
 );
-/** What a quick answer is worth: about as small as gzip makes it, in less time. */
+/** A compromise for quick answers: about as small as gzip, in less time. */
 const BROTLI_QUALITY = 4;
-/** 256 KB. The default of 4 MB needs 6 MB of memory for an answer, and makes few answers smaller. */
+/** 256 KB. The default of 4 MB needs 6 MB of memory per answer, and makes few answers smaller. */
 const BROTLI_WINDOW_BITS = 18;
-/** Without a body, or with part of one. */
+/** Statuses of answers without a body, or with part of one. */
 const NOT_WHOLE = new Set([204, 205, 206, 304]);
 
 type Encoding = 'br' | 'gzip';
 type Request = Pick<IncomingMessage, 'method' | 'headers'>;
 
-/** Takes an encoder and returns what gives it back; null if there is none to spare. */
+/** Takes an encoder and returns the function that gives it back; null if none is free. */
 export type TakeEncoder = () => (() => void) | null;
 
-/** How an answer goes to the client: its headers, and what its body goes through, or null. */
+/** How an answer is sent to the client: its headers, and the encoder for its body, or null. */
 export interface Encoded {
   headers: string[];
   encoder: Transform | null;
 }
 
 /**
- * Compresses an answer on its way where it is worth it, its sender did not, and the client accepts it. `headers` are a
- * flat list of names and values. Content-Length goes, the ETag becomes a weak one, and caches learn what it depends on.
+ * Compresses an answer if that is worthwhile, the client accepts it, and the sender has not done so.
+ * `headers` are a flat list of names and values. Removes Content-Length, weakens the ETag, and sets Vary for caches.
  */
 export function encoded(req: Request, status: number, headers: readonly string[], take: TakeEncoder): Encoded {
   const header = (name: string) => valuesOf(headers, name) || undefined;
@@ -55,7 +55,7 @@ export function encoded(req: Request, status: number, headers: readonly string[]
   return { headers: out, encoder };
 }
 
-/** Sends what is written to the encoder on to the response, for as long as there is one. */
+/** Sends the encoder's output to the response while the response is open. */
 export function joined(encoder: Transform, res: ServerResponse, containment: Containment): Transform {
   const writer = new PacedWriter(res, encoder);
   encoder.on('error', (error) => containment.caught(error, 'an answer could not be compressed'));
@@ -77,7 +77,9 @@ function isCompressible(status: number, header: (name: string) => string | undef
   );
 }
 
-/** The encoding that the client prefers among those we have; null if it accepts none, or asks for a part of the answer. */
+/**
+ * Returns the supported encoding that the client prefers; null if it accepts none, or asks for a part of the answer.
+ */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
   const weights = new Map<string, number>();
@@ -93,7 +95,7 @@ function encodingFor(req: Request): Encoding | null {
 
 /** Streaming responses (no Content-Length) are flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
-  // The encoder waits for each piece to be taken: of small ones it would gather more than they are worth.
+  // The encoder waits until each piece is taken. Otherwise it would collect small pieces at a cost above their worth.
   const pace = { readableHighWaterMark: 1 };
   if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });
   return createBrotliCompress({

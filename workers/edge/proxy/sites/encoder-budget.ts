@@ -1,13 +1,15 @@
-/** An encoder needs up to 2 MB, more than everything else of an exchange. */
+/** An encoder needs up to 2 MB, more than the rest of an exchange. */
 const MAX_ENCODERS = 64;
 const MAX_ENCODERS_PER_CLIENT = 16;
 
-/** Limits how many answers are compressed at a time, in all and for one client. Others are sent uncompressed. */
+/**
+ * Limits how many answers are compressed at the same time, in all and for each client. Others are sent uncompressed.
+ */
 export class EncoderBudget {
   readonly #byClient = new Map<string, number>();
   #total = 0;
 
-  /** Takes one encoder and returns the function that gives it back, or null if none is left. */
+  /** Takes one encoder. Returns the function that gives it back; null if none is left. */
   take(client: string): (() => void) | null {
     const own = this.#byClient.get(client) ?? 0;
     if (this.#total >= MAX_ENCODERS || own >= MAX_ENCODERS_PER_CLIENT) return null;

@@ -1,11 +1,11 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 
-/** What a URL's path refers to in a published folder. */
+/** What a URL's path stands for in a published folder. */
 export type SitePath =
   /** `path` is relative to the folder, with `/` between its parts. */
   | { type: 'file'; path: string }
-  /** The path of a folder without its final slash; or, for the moment, the place of a site that is below its address. */
+  /** The path of a folder without its final slash; or, temporarily, the folder of a site that is below its address. */
   | { type: 'redirect'; location: string; isTemporary?: true }
   | { type: 'missing' }
   | { type: 'invalid' };
@@ -14,9 +14,9 @@ const MISSING: SitePath = { type: 'missing' };
 const INVALID: SitePath = { type: 'invalid' };
 
 /**
- * Finds the file for a request target. `root` must be a real path. Files outside of it are never found, neither through
- * `..` in any encoding nor through symbolic links. Dotfiles are never found either, except `.well-known`. With a `base` (`/shop`), the folder's files
- * are found below it as well.
+ * Finds the file for a request target. `root` must be a real path.
+ * Files outside of it are never found, neither through `..` in any encoding nor through symbolic links. Dotfiles are
+ * never found, except `.well-known`. With a `base` (`/shop`), the folder's files are also found below it.
  */
 export async function findSitePath(root: string, target: string, base = ''): Promise<SitePath> {
   const [pathname = '/', ...query] = target.split('?');
@@ -45,18 +45,18 @@ function withQuery(location: string, query: readonly string[]): string {
   return query.length > 0 ? `${location}?${printable(query.join('?'))}` : location;
 }
 
-/** `/about` is about.html, as generators of sites write their links. */
+/** `/about` is about.html, because site generators write such links. */
 async function page(root: string, path: string): Promise<SitePath> {
   const name = `${path}.html`;
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;
 }
 
-/** A query with every byte encoded that a header must not contain. */
+/** Returns a query in which every byte that a header must not contain is encoded. */
 function printable(query: string): string {
   return query.replace(/[^\x21-\x7e]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
-/** The parts of a path, each decoded once. Null if a part could be read as more than one name. */
+/** Returns the parts of a path, each decoded once; null if a part could be read as more than one name. */
 function decodeParts(pathname: string): string[] | null {
   try {
     const parts = pathname.split('/').map(decodeURIComponent);
@@ -67,7 +67,7 @@ function decodeParts(pathname: string): string[] | null {
   }
 }
 
-/** The type of a path, or null if it does not exist or leads out of the folder. */
+/** Returns the type of a path; null if it does not exist or leads out of the folder. */
 export async function kindWithin(root: string, path: string): Promise<'file' | 'directory' | null> {
   try {
     const real = await realpath(join(root, path));

@@ -12,7 +12,7 @@ import { cacheControl } from './cache-control.js';
 import { encoded, joined } from './compression.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
 
-/** Loaded with the first file: it brings a table of all media types. */
+/** Loaded with the first file, because it brings a table of all media types. */
 const loadSend = lazily(() => createRequire(import.meta.url)('send') as typeof send);
 
 export type StaticTarget = Extract<Target, { type: 'static' }>;
@@ -56,14 +56,17 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
   }
 }
 
-/** False for a file that a page needs, such as /assets/app.js: the page instead of it would only hide that it is gone. */
+/**
+ * Returns false for a file that a page needs, such as /assets/app.js: answering with the page would only hide that it
+ * is gone.
+ */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
   const last = url.split('?')[0]?.split('/').at(-1) ?? '';
   return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
-/** The real path of the folder that the image publishes, or null if it is missing or leads out of the image. */
+/** Returns the real path of the image's published folder; null if it is missing or leads out of the image. */
 async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
   try {
     const image = await realpath(join(imagesDir, target.digest));
@@ -75,7 +78,10 @@ async function publishedFolder(imagesDir: string, target: StaticTarget): Promise
   }
 }
 
-/** `send` does types, conditions, ranges and HEAD. The path has been checked and is inside the root. */
+/**
+ * Sends a file with `send`, which handles types, conditions, ranges and HEAD. The path is checked and inside of the
+ * root.
+ */
 function sendFile(exchange: Exchange, root: string, path: string): void {
   const { req, res, requestId, containment } = exchange;
   res.setHeader('X-Request-ID', requestId);
@@ -102,7 +108,7 @@ function sendFile(exchange: Exchange, root: string, path: string): void {
     .pipe(res);
 }
 
-/** Pipes a file through an encoder before the response, if it is to be compressed. */
+/** Pipes a file through an encoder into the response, if it is to be compressed. */
 function compress(exchange: Exchange, file: Readable): void {
   const { req, res } = exchange;
   const { containment, encoders, connection } = exchange;
@@ -111,7 +117,7 @@ function compress(exchange: Exchange, file: Readable): void {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
   for (let i = 0; i + 1 < headers.length; i += 2) res.setHeader(headers[i] ?? '', headers[i + 1] ?? '');
   if (encoder === null) return;
-  // `send` pipes the file right after this event, before anything has been read.
+  // `send` pipes the file right after this event, before anything is read.
   process.nextTick(
     containment.guard(() => {
       file.unpipe(res);

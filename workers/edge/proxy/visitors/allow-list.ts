@@ -1,6 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Compiles a list of ranges. Null, which admits every address, for an empty list. An entry that is not a range admits none. */
+/**
+ * Compiles a list of ranges. Returns null, which admits every address, for an empty list. An invalid entry admits none.
+ */
 export function compileAllowList(ranges: readonly string[]): BlockList | null {
   if (ranges.length === 0) return null;
   const list = new BlockList();
@@ -15,7 +17,7 @@ export function compileAllowList(ranges: readonly string[]): BlockList | null {
   return list;
 }
 
-/** True if the list admits the address. Text that is not an IP address is never admitted by a list. */
+/** Returns true if the list admits the address. A list never admits text that is not an IP address. */
 export function isAllowed(list: BlockList | null, address: string): boolean {
   if (list === null) return true;
   // A link-local address ends with its zone.

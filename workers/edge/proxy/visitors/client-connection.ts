@@ -4,26 +4,29 @@ import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
 import type { Client } from '../headers.js';
 
-/** More connections than this are examined again only after this time, so that a flood of new ones stays cheap. */
+/**
+ * With more connections than this, they are examined again only after this time, so that a flood of new ones stays
+ * cheap.
+ */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
 
 /** Bytes that wait until one side reads them. */
 export interface Backlog {
   pending: number;
-  /** How many bytes have been read in all. */
+  /** How many bytes were read in total. */
   taken: number;
 }
 
 const NO_BACKLOG: Backlog = { pending: 0, taken: 0 };
 
-/** The bytes that were written to a socket and that the kernel has not accepted yet. */
+/** Returns the bytes that were written to a socket and not yet accepted by the kernel. */
 export function backlogOf(socket: Socket): Backlog {
   const pending = socket.writableLength;
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/** The client of a connection of the proxy in front that carries no request. */
+/** The client's name for a connection of the proxy in front that carries no request. */
 export const NO_CLIENT = 'proxy';
 
 /** One connection of a client, and whether it makes progress. */
@@ -31,21 +34,21 @@ export class ClientConnection {
   readonly socket: Socket;
   /** The name under which limits count the client. */
   client: string;
-  /** Requests on it whose exchanges have not ended; one is served at a time. */
+  /** Exchanges on it that have not ended. One is served at a time. */
   exchanges = 0;
-  /** What begins the requests that wait for those before them, in order. */
+  /** Starts the requests that wait for earlier ones, in order. */
   readonly waiting: (() => void)[] = [];
-  /** The client at its other end; null behind a trusted proxy. */
+  /** The connection's remote address; null behind a trusted proxy. */
   peer: Client | null = null;
-  /** The containment of the exchange that is served. */
+  /** The containment of the exchange that is being served. */
   containment: Containment | null = null;
   /** The response of that exchange. */
   answer: ServerResponse | null = null;
-  /** When an exchange ended last, or the connection began. */
+  /** When the last exchange ended, or the connection began. */
   idleSince = performance.now();
   /** The bytes that the client has sent and the replica has not read. */
   upload: (() => Backlog) | null = null;
-  /** Since when the backlog has not become smaller; null without a backlog. Milliseconds of performance.now(). */
+  /** Since when the backlog has not shrunk, in milliseconds of performance.now(); null without a backlog. */
   slowSince: number | null = null;
   #sent = 0;
   #uploaded = 0;
@@ -55,7 +58,7 @@ export class ClientConnection {
     this.client = client;
   }
 
-  /** True if it may be closed to make room for another connection. */
+  /** True if the connection may be closed to make room for another one. */
   get spare(): boolean {
     return this.slowSince !== null || this.exchanges === 0;
   }
@@ -73,7 +76,7 @@ export class ClientConnection {
   }
 }
 
-/** A set of connections that finds the one to close if there is no room for another. */
+/** A set of connections that finds the one to close when there is no room for another. */
 export class ConnectionSet {
   readonly #connections = new Set<ClientConnection>();
   /** Connections that could be closed at the last examination, the least useful last. */
@@ -101,8 +104,8 @@ export class ConnectionSet {
   }
 
   /**
-   * Chooses among the connections of the client with the most spare ones: the longest without progress, else the longest idle.
-   * Null if all are in use.
+   * Returns the least useful connection; null if all are in use. Of the client with the most spare connections, takes
+   * the one longest without progress, otherwise the one longest idle.
    */
   leastUseful(now: number): ClientConnection | null {
     if (this.#spare.length === 0 && (this.size <= CHEAP_LOOK || now - this.#lookedAt >= MIN_REEXAMINATION_MS)) {
@@ -117,14 +120,17 @@ export class ConnectionSet {
   }
 }
 
-/** The most useful first. */
+/** Sorts the most useful first. */
 function byUse(a: ClientConnection, b: ClientConnection): number {
   if (a.slowSince !== null && b.slowSince !== null) return b.slowSince - a.slowSince;
   if (a.slowSince !== null || b.slowSince !== null) return a.slowSince === null ? -1 : 1;
   return b.idleSince - a.idleSince;
 }
 
-/** The least useful first: those of the client with the most connections, and of one client those without progress for longest. */
+/**
+ * Sorts the least useful first: those of the client with the most connections, and of one client those longest without
+ * progress.
+ */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();
   const ranked = [...connections].sort(byUse).map((connection) => {

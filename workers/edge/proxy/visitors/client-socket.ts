@@ -2,10 +2,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { turns } from './source-turns.js';
 
-/** How long the rest of an unwanted body is read, so that the client gets to read its answer, in milliseconds. */
+/** How long the rest of an unwanted body is read, in milliseconds, so that the client can read its answer. */
 const LINGER_MS = 5_000;
 
-/** Passes only admitted connections to the HTTP server, so that a refused one needs no parser. */
+/** Passes only admitted connections to the HTTP server, so that refused ones need no parser. */
 export function admitOnly(server: Server, admit: (socket: Socket) => boolean): void {
   const [serve] = server.listeners('connection');
   if (serve === undefined) throw new Error('the HTTP server takes no connections');
@@ -17,9 +17,9 @@ export function admitOnly(server: Server, admit: (socket: Socket) => boolean): v
 }
 
 /**
- * Reads the rest of a request's body for a limited time if the answer comes before its end. If the connection closes with
- * this answer, only its sending side closes at once: a socket that closes with bytes unread is reset, and then the client
- * may lose the answer.
+ * Reads the rest of a request's body for a limited time, if the answer ends first.
+ * If the connection closes with this answer, only its sending side closes at once. A socket that closes with unread
+ * bytes is reset, and the client may then lose the answer.
  */
 export function drainRest(req: IncomingMessage, res: ServerResponse): void {
   const { socket } = req;
@@ -43,8 +43,8 @@ export function drainRest(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /**
- * Answers and closes a connection that sent something other than HTTP, or sent its request too slowly. `answer` is that of the request
- * under way: nothing is written into one that has begun.
+ * Answers and closes a connection that did not send HTTP, or sent its request too slowly.
+ * `answer` is the response under way. Nothing is written into one that has begun.
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | null): void {
   if (!socket.writable || error.code === 'ECONNRESET') {

@@ -3,29 +3,29 @@ import type { EdgeCounters } from '../containment.js';
 import { ClientConnection, ConnectionSet, inOrderOfUse, NO_CLIENT } from './client-connection.js';
 
 export interface ConnectionLimits {
-  /** Connections of one client: an IPv4 address or an IPv6 /64. */
+  /** The most connections of one client: an IPv4 address or an IPv6 /64. */
   perClient: number;
   total: number;
-  /** Connections for which the edge holds bytes that the other side has not taken for a second. */
+  /** The most connections with bytes that the other side has not read for a second. */
   slow: number;
   /** How long such a connection may make no progress. */
   stallMs: number;
 }
 
-/** How often progress is looked at. Between two looks the limit of slow connections may be exceeded. */
+/** Interval between checks of progress. Between two checks, the limit of slow connections may be exceeded. */
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
-/** Twice as many may be without progress from one look to the next: a flood of new ones is to be bounded before a second. */
+/** Between two checks, twice as many may be without progress: a flood of new ones must be bounded within a second. */
 const PAUSING_PER_SLOW = 2;
-/** How long a refused client has to read why. */
+/** How long a refused client has to read the reason. */
 const REFUSED_MS = 1_000;
 const MAX_REFUSED = 256;
 const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnection: close\r\nContent-Length: 0\r\n\r\n';
 
 /**
- * The connections of clients, bounded for each client and in all, and those without progress ended. At a limit a new
- * connection takes the place of one that is of no use to its client: the one that has waited longest for its client to read,
- * else the one that has been idle longest. Only if there is none, the new one is refused. So a client at its limit, or one that
+ * The connections of clients, bounded for each client and in total. Connections without progress are ended. At a limit,
+ * a new connection replaces one that is of no use to its client: the one that has waited longest for its client to
+ * read, otherwise the longest idle one. If there is none, the new one is refused. So a client at its limit, or one that
  * shares its address, is still served, and takes nothing from other clients.
  */
 export class Connections {
@@ -38,7 +38,7 @@ export class Connections {
   readonly #timer: NodeJS.Timeout;
   #refused = 0;
 
-  /** `behindProxy`: all connections are of a proxy in front, and `carry` says which client each is used for. */
+  /** `behindProxy`: all connections come from a proxy in front, and `carry` tells for which client each one is used. */
   constructor(limits: ConnectionLimits, counters: EdgeCounters, behindProxy: boolean) {
     this.#behindProxy = behindProxy;
     this.#limits = limits;
@@ -54,7 +54,7 @@ export class Connections {
     return this.#bySocket.get(socket);
   }
 
-  /** Takes the connection in, or refuses it and returns false. */
+  /** Admits the connection, or refuses it and returns false. */
   admit(socket: Socket): boolean {
     const connection = new ClientConnection(socket, this.#behindProxy ? NO_CLIENT : undefined);
     const room = this.#hasRoom(connection.client) && (this.#all.size < this.#limits.total || this.#makeRoom(this.#all));
@@ -70,8 +70,8 @@ export class Connections {
   }
 
   /**
-   * Counts a connection of a proxy in front for the client whose request it carries, until `release`. False if that client has
-   * reached its limit.
+   * Counts a proxy's connection for the client whose request it carries, until `release`. Returns false if that client
+   * has reached its limit.
    */
   carry(connection: ClientConnection, client: string): boolean {
     if (!this.#hasRoom(client)) return false;
@@ -80,7 +80,7 @@ export class Connections {
     return true;
   }
 
-  /** The connection of a proxy waits for the next client's request. */
+  /** Called when a proxy's connection waits for the next client's request. */
   release(connection: ClientConnection): void {
     if (!this.#all.has(connection)) return;
     this.#uncount(connection);
@@ -118,7 +118,7 @@ export class Connections {
     this.#uncount(connection);
   }
 
-  /** Ends the connection that is of the least use; false if all are in use. */
+  /** Ends the least useful connection. Returns false if all are in use. */
   #makeRoom(among: ConnectionSet): boolean {
     const least = among.leastUseful(performance.now());
     if (least !== null) this.#end(least);
@@ -143,7 +143,10 @@ export class Connections {
     if (excess > 0) for (const connection of inOrderOfUse(open).slice(0, excess)) this.#end(connection);
   }
 
-  /** A reset, because a closed connection would keep what its client does not read in the kernel for minutes. */
+  /**
+   * Ends a connection with a reset. After a normal close, the kernel would keep what the client does not read for
+   * minutes.
+   */
   #end(connection: ClientConnection): void {
     this.#counters.closedConnections += 1;
     this.#forget(connection);
@@ -166,7 +169,7 @@ export class Connections {
       this.#refused -= 1;
       clearTimeout(timer);
     });
-    // What the client has sent is read, because a connection closed with unread bytes is reset and its answer lost.
+    // The client's bytes are read, because closing a connection with unread bytes resets it and loses the answer.
     socket.resume();
     socket.end(REFUSAL);
   }

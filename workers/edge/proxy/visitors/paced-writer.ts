@@ -7,17 +7,17 @@ export interface Source {
   resume(): void;
 }
 
-/** A source pauses after a turn of the event loop with more pieces than this, if they are smaller on average than this. */
+/** A source pauses after a turn of the event loop with more pieces than this, if their average size is below this. */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
 /** The pause for each piece. A piece costs the event loop about a microsecond. */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**
- * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is paused
- * meanwhile. Streams themselves count only bytes, so a source of single bytes would fill them with a hundred times as much
- * memory as content. The source is paused only between turns of the event loop, so that what was read
- * together is written together.
+ * Writes to a stream whose reader may be slow, in bounded memory: one write is in progress at a time, and the source is
+ * paused meanwhile. Streams only count bytes, so a source of single bytes would fill them with a hundred times as much
+ * memory as content. The source is paused only between turns of the event loop, so that pieces that were read together
+ * are written together.
  */
 export class PacedWriter {
   readonly #target: Writable;
@@ -33,7 +33,7 @@ export class PacedWriter {
     this.#source = source;
   }
 
-  /** Always accepts the chunk. Pauses the source if the target is behind. */
+  /** Always accepts the chunk. Pauses the source if the target falls behind. */
   write(chunk: Buffer): void {
     this.#pieces.push(chunk);
     if (this.#writing || this.#scheduled) return;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** A client that sends no byte of its body for this time fails its request. */
+/** A request fails if its client sends no byte of the body for this time. */
 const IDLE_MS = 60_000;
 
 export class BodyIdleError extends Error {
@@ -12,8 +12,8 @@ export class BodyIdleError extends Error {
 }
 
 /**
- * A request's body for one attempt. If the attempt fails, only this stream is destroyed: the client's connection survives and can be
- * answered. Nothing is read before the first replica is sent it.
+ * A request's body for one attempt. If the attempt fails, only this stream is destroyed: the client's connection
+ * survives and can be answered. Reading starts when the first replica is ready for it.
  */
 export class RequestBody extends Readable {
   readonly #source: IncomingMessage;
@@ -23,7 +23,7 @@ export class RequestBody extends Readable {
   constructor(source: IncomingMessage) {
     super();
     this.#source = source;
-    // Errors reach the attempt through undici, also after it has stopped to listen.
+    // Errors reach the attempt through undici, even after the attempt has stopped listening.
     this.on('error', () => undefined);
   }
 
@@ -32,7 +32,7 @@ export class RequestBody extends Readable {
     return this.#touched;
   }
 
-  /** The replica reads. */
+  /** Called when the replica reads. */
   override _read(): void {
     if (!this.#touched) {
       this.#touched = true;
@@ -44,7 +44,7 @@ export class RequestBody extends Readable {
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     this.#calm();
-    // What still arrives is dropped, see `drainRest`.
+    // `drainRest` drops what still arrives.
     this.#source.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onClose);
     callback(error);
   }
@@ -54,7 +54,7 @@ export class RequestBody extends Readable {
       this.#idle?.refresh();
       return;
     }
-    // The time runs only while the replica reads and the client sends nothing.
+    // The timeout runs only while the replica reads and the client sends nothing.
     this.#calm();
     this.#source.pause();
   };

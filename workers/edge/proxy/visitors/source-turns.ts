@@ -3,8 +3,8 @@ const ITERATION_MS = 2;
 const FORGET_AFTER = 1_024;
 
 /**
- * Runs sources in turn, for a short time in each iteration of the event loop. An iteration accepts one connection, however
- * many wait. If every open stream ran in each iteration, thousands of streams would delay new clients for long. After an
+ * Runs sources in turn, for a short time in each iteration of the event loop. An iteration accepts only one connection,
+ * however many wait. If every open stream ran in each iteration, thousands of streams would delay new clients. After an
  * iteration has accepted a connection, only one source runs, so that the next connection is accepted soon.
  */
 class Turns {
@@ -13,7 +13,7 @@ class Turns {
   #scheduled = false;
   #accepted = false;
 
-  /** Calls back when it is this source's turn, never before this call returns. */
+  /** Calls back at this source's turn, never before this call returns. */
   take(callback: () => void): void {
     this.#waiting.push(callback);
     if (this.#scheduled) return;
@@ -21,7 +21,7 @@ class Turns {
     setImmediate(this.#serve);
   }
 
-  /** A connection was accepted in this iteration. */
+  /** Called when a connection was accepted in this iteration. */
   accepted(): void {
     this.#accepted = true;
   }
@@ -43,5 +43,5 @@ class Turns {
   };
 }
 
-/** One for the process, because it has one event loop. */
+/** One instance for the process, because it has one event loop. */
 export const turns = new Turns();

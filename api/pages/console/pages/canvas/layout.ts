@@ -12,8 +12,9 @@ export type CanvasNode = ServiceNode | GroupNode;
 type Positions = Canvas['layout']['positions'];
 
 /**
- * The nodes of a canvas. Those on the screen keep their places unless `moved` says that another person's layout is to be shown; new
- * ones stand in rows below the others. A node that has not changed is the same object, so that it is not drawn again.
+ * Returns the nodes of a canvas. Those on the screen keep their places unless `moved` says that another person's layout
+ * is to be shown; new ones stand in rows below the others. A node that has not changed is the same object, so that it
+ * is not drawn again.
  */
 export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boolean): CanvasNode[] {
   const before = new Map(shown.map((node) => [node.id, node]));
@@ -78,7 +79,7 @@ export function positionsOf(nodes: readonly CanvasNode[]): Positions {
   );
 }
 
-/** The smallest rectangle that has all nodes in it, and is not smaller than a few cards. */
+/** Returns the smallest rectangle that has all nodes in it, and is not smaller than a few cards. */
 export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; width: number; height: number } {
   const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   for (const { position, width = 0, height = 0 } of nodes) {

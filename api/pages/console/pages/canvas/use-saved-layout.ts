@@ -13,8 +13,8 @@ const REST_MS = 500;
 export type SaveState = 'saved' | 'saving' | 'unsaved' | 'conflict';
 
 /**
- * The canvas's nodes and the saving of their places. Another person's layout appears by itself while nothing of ours is unsaved;
- * otherwise the API refuses our save, and the caller asks which layout is to stay.
+ * Returns the canvas's nodes and the saving of their places. Another person's layout appears by itself while nothing of
+ * ours is unsaved; otherwise the API refuses our save, and the caller asks which layout is to stay.
  */
 export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [nodes, setNodes, onNodesChange] = useNodesState<CanvasNode>(nodesOf(canvas, [], false));

@@ -1,8 +1,8 @@
 import { AnsiUp } from 'ansi_up';
 
 /**
- * The HTML of a log's line with colours: its text is escaped, its links are of http and https only. A link opens a tab that has no way back:
- * a program's output must not replace the console.
+ * Returns the HTML of a log's line with colours: its text is escaped, its links are of http and https only.
+ * A link opens a tab that has no way back: a program's output must not replace the console.
  */
 export function colouredHtml(text: string): string {
   const ansi = new AnsiUp();

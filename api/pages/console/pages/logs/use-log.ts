@@ -29,8 +29,9 @@ export interface Log {
 }
 
 /**
- * A service's log: the newest batch, then what comes after it, and the batches before it on demand. The cursor is kept through
- * outages, so no line is lost or doubled. A hidden page does not ask; a page that is shown again asks at once.
+ * Returns a service's log: the newest batch, then what comes after it, and the batches before it on demand.
+ * The cursor is kept through outages, so no line is lost or doubled. A hidden page does not ask; a page that is shown
+ * again asks at once.
  */
 export function useLog(path: { workspaceId: string; serviceId: string }, filter: LogFilter, working: boolean): Log {
   const { workspaceId, serviceId } = path;

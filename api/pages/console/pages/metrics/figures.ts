@@ -55,7 +55,7 @@ export const CHARTS: readonly ChartOf[] = [
   { title: 'Replicas', format: count, series: [{ series: 'replicas', name: 'running', colour: '--accent' }] },
 ];
 
-/** The points of some series on one common axis of seconds. */
+/** Returns the points of some series on one common axis of seconds. */
 export function aligned(all: readonly Series[], names: readonly Name[]) {
   const chosen = names.map(
     (name) => new Map(all.find((one) => one.name === name)?.points.map(([at, value]) => [at, value])),

@@ -43,7 +43,7 @@ export function useDetection(workspaceId: string, { repository, branch, rootDire
   return { detection, error, detecting, retry };
 }
 
-/** True if the text is plausibly complete: the API says what else is wrong with it. */
+/** Returns true if the text is plausibly complete: the API says what else is wrong with it. */
 function isAddress(text: string): boolean {
   return /^(https?|ssh|git|file):\/\/[^\s]+\/[^\s]+$/i.test(text) || /^[\w.-]+@[\w.-]+:[^\s]+$/.test(text);
 }

@@ -354,7 +354,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   },
 ];
 
-/** The groups of fields that mean something for a kind of service in this installation. */
+/** Returns the groups of fields that mean something for a kind of service in this installation. */
 export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record<string, boolean>>): FieldGroup[] {
   return GROUPS.map(({ title, fields }) => ({
     title,
@@ -364,7 +364,7 @@ export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record
   })).filter(({ fields }) => fields.length > 0);
 }
 
-/** True if a deployment is needed until these changes act. */
+/** Returns true if a deployment is needed until these changes act. */
 export function needsDeployment(names: readonly string[]): boolean {
   return GROUPS.some(({ fields }) => fields.some(({ name, effect }) => effect === NEXT && names.includes(name)));
 }

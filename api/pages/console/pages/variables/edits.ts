@@ -18,7 +18,7 @@ export function scopeText(scope: Scope): string {
 /** What is to happen to a key; null deletes it. */
 export type Edits = Readonly<Record<string, Content | null>>;
 
-/** Every key of the list, in alphabetical order: stored ones and those that are to be added. */
+/** Returns every key of the list, in alphabetical order: stored ones and those that are to be added. */
 export function keysOf(variables: readonly Variable[], edits: Edits): string[] {
   return [...new Set([...variables.map(({ key }) => key), ...Object.keys(edits)])].sort((a, b) => a.localeCompare(b));
 }
@@ -28,7 +28,7 @@ export interface Changes {
   unset?: string[];
 }
 
-/** The body of the one request that stores them all. */
+/** Returns the body of the one request that stores them all. */
 export function changesOf(edits: Edits): Changes {
   const set = Object.entries(edits).flatMap(([key, edit]) => (edit ? [{ key, ...edit }] : []));
   const unset = Object.keys(edits).filter((key) => edits[key] === null);

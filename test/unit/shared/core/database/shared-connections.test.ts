@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type pg from 'pg';
 import { SharedConnections } from '../../../../../shared/core/database/shared-connections.js';
@@ -6,12 +7,18 @@ import { SharedConnections } from '../../../../../shared/core/database/shared-co
 class FakePool {
   acquired = 0;
   readonly lent = new Set<pg.Client>();
+  readonly ended: pg.Client[] = [];
   failing = false;
 
   async acquireConnection(): Promise<pg.Client> {
     this.acquired += 1;
     if (this.failing) throw new Error('no connection');
-    const connection = {} as pg.Client;
+    const connection = {
+      end: async () => {
+        expect(this.lent.has(connection), 'the pool does not have it yet').to.equal(true);
+        this.ended.push(connection);
+      },
+    } as pg.Client;
     this.lent.add(connection);
     return connection;
   }
@@ -66,8 +73,9 @@ describe('Connections that reads share', () => {
     const [beside, before, after] = await Promise.all([using[1], using[2], next]);
     expect(after, 'a fresh connection').to.not.equal(before);
     expect(after).to.not.equal(beside);
-    await Promise.resolve();
+    await nextTurn();
     expect(pool.lent.size).to.equal(0);
+    expect(pool.ended, 'the pool never hands out a lost connection').to.deep.equal([before]);
   });
 
   it('are asked for again after the pool had none', async () => {

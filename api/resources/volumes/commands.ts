@@ -1,0 +1,129 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../../../shared/core/database/client.js';
+import { AppError, conflict, invalidField } from '../../../shared/core/errors.js';
+import { planOf } from '../../../shared/services/catalog.js';
+import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
+import { isScalable } from '../../../shared/services/model.js';
+import type { ServiceRow } from '../../../shared/services/rows.js';
+import { MAX_VOLUMES, mountPathProblem, VOLUME_KINDS, type VolumeRow } from '../../../shared/volumes/model.js';
+import {
+  findVolume,
+  insertVolume,
+  isMounted,
+  listVolumes,
+  removeVolume,
+  resizeVolume,
+} from '../../../shared/volumes/store.js';
+
+/** A service that the transaction has locked. */
+type LockedService = Pick<ServiceRow, 'id' | 'kind' | 'lifecycle_status' | 'configuration'>;
+
+/**
+ * Adds a volume to a service, which the next release mounts. Throws invalid_request for a kind without volumes and for a path that hides
+ * the system, capacity_exceeded beyond five volumes or the plan's storage, volume_single_replica if the service may have several replicas,
+ * and conflict for a name or a path that the service has, and while it is being deleted.
+ */
+export async function addVolume(
+  trx: Transaction,
+  service: LockedService,
+  { name, mountPath, sizeGb }: { name: string; mountPath: string; sizeGb: number },
+): Promise<VolumeRow> {
+  if (!VOLUME_KINDS.includes(service.kind)) {
+    const kinds = VOLUME_KINDS.join(', ');
+    throw new AppError('invalid_request', `A service of kind ${service.kind} has no volumes; only ${kinds} do`);
+  }
+  assertNotDeleting(service);
+  const volumes = await listVolumes(trx, service.id);
+  const paths = volumes.map((volume) => volume.mount_path);
+  const problem = mountPathProblem(mountPath, paths);
+  if (problem !== null) throw invalidField('mountPath', `${mountPath} ${problem}; choose another path, such as /data`);
+  if (volumes.some((volume) => volume.name === name)) throw conflict(`The service has a volume "${name}"`);
+  if (paths.includes(mountPath)) throw conflict(`The service has a volume at ${mountPath}`);
+  if (volumes.length >= MAX_VOLUMES) {
+    throw new AppError('capacity_exceeded', `The service has ${MAX_VOLUMES} volumes, the most there may be`);
+  }
+  assertFitsPlan([...volumes.map((volume) => volume.size_gb), sizeGb], service.configuration.plan);
+  assertSingleReplica(service, service.configuration);
+  const id = uuidv7();
+  await insertVolume(trx, { id, service_id: service.id, name, mount_path: mountPath, size_gb: sizeGb });
+  return foundVolume(await findVolume(trx, service.id, id));
+}
+
+/** Makes a volume larger. Throws not_found, invalid_request if it would shrink, capacity_exceeded, and conflict. */
+export async function growVolume(
+  trx: Transaction,
+  service: LockedService,
+  volumeId: string,
+  sizeGb: number,
+): Promise<VolumeRow> {
+  const volume = foundVolume(await findVolume(trx, service.id, volumeId));
+  assertNotDeleting(service);
+  if (sizeGb < volume.size_gb) {
+    throw invalidField('sizeGb', `cannot be less than the present ${volume.size_gb} GB: a volume only grows`);
+  }
+  if (sizeGb > volume.size_gb) {
+    const others = (await listVolumes(trx, service.id)).filter(({ id }) => id !== volumeId);
+    assertFitsPlan([...others.map((other) => other.size_gb), sizeGb], service.configuration.plan);
+    await resizeVolume(trx, volumeId, sizeGb);
+  }
+  return foundVolume(await findVolume(trx, service.id, volumeId));
+}
+
+/** Deletes a volume with its content. Throws volume_in_use while a replica or a run has it mounted. */
+export async function deleteVolume(trx: Transaction, { id, service_id, host_id }: VolumeRow): Promise<void> {
+  if (host_id !== null && (await isMounted(trx, service_id))) throw new AppError('volume_in_use');
+  await removeVolume(trx, id);
+}
+
+/** Throws if the configuration that a service is to get does not go with its volumes: volume_single_replica, capacity_exceeded. */
+export async function assertFitsVolumes(
+  trx: Transaction,
+  service: Pick<ServiceRow, 'id' | 'kind'>,
+  configuration: ServiceConfiguration,
+): Promise<void> {
+  if (!VOLUME_KINDS.includes(service.kind)) return;
+  const volumes = await listVolumes(trx, service.id);
+  if (volumes.length === 0) return;
+  assertSingleReplica(service, configuration);
+  assertFitsPlan(
+    volumes.map((volume) => volume.size_gb),
+    configuration.plan,
+  );
+}
+
+/** True if a change may be refused because of volumes. */
+export function concernsVolumes(changes: Partial<ServiceConfiguration>): boolean {
+  return (['plan', 'replicas', 'scaling', 'maxReplicas'] as const).some((field) => changes[field] !== undefined);
+}
+
+function assertSingleReplica({ kind }: Pick<ServiceRow, 'kind'>, configuration: ServiceConfiguration): void {
+  const { scaling, replicas, maxReplicas } = configuration;
+  const isAuto = scaling === 'auto' && isScalable(kind);
+  const most = isAuto ? maxReplicas : replicas;
+  if (most <= 1) return;
+  const field = isAuto ? 'maxReplicas' : 'replicas';
+  throw new AppError(
+    'volume_single_replica',
+    `A service with a volume has one replica; ${field} is ${most}: set it to 1`,
+  );
+}
+
+function assertFitsPlan(sizes: readonly number[], planId: string): void {
+  const { name, storageGb = 0 } = planOf(planId);
+  const sum = sizes.reduce((total, size) => total + size, 0);
+  if (sum <= storageGb) return;
+  throw new AppError(
+    'capacity_exceeded',
+    `The plan ${name} has ${storageGb} GB for volumes, and these would take ${sum} GB; choose a larger plan or a smaller size`,
+  );
+}
+
+function assertNotDeleting({ lifecycle_status }: Pick<ServiceRow, 'lifecycle_status'>): void {
+  if (lifecycle_status === 'deleting') throw conflict('The service is being deleted');
+}
+
+/** Returns the volume. Throws not_found if there is none. */
+function foundVolume<T>(volume: T | undefined): T {
+  if (volume === undefined) throw new AppError('not_found');
+  return volume;
+}

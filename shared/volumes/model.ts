@@ -1,0 +1,65 @@
+import type { ServiceKind } from '../services/model.js';
+
+/** A folder of a service that outlives its releases (design, section 8). */
+export interface VolumeRow {
+  id: string;
+  service_id: string;
+  name: string;
+  mount_path: string;
+  size_gb: number;
+  host_id: string | null;
+  used_bytes: number;
+  measured_at: Date | null;
+  storage_state: VolumeState;
+  removed_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** How full a volume is. A `full` one stops its service (`workers/volumes/volume-state.ts`). */
+type VolumeState = 'open' | 'nearly_full' | 'full';
+
+/** Kinds whose releases have processes of the tenant's own. */
+export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
+export const MAX_VOLUMES = 5;
+export const MAX_MOUNT_PATH_LENGTH = 512;
+
+/** Folders of the system. What is below them belongs to it too. */
+const SYSTEM = [
+  '/etc',
+  '/proc',
+  '/sys',
+  '/dev',
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib64',
+  '/boot',
+  '/run',
+  '/var/run',
+];
+/** What the platform itself mounts in a container: folders that must not be hidden, and folders in which nothing is mounted. */
+const OWN = ['/', '/mnt', '/mnt/app', '/.init', '/.bin'];
+const OWN_BELOW = ['/mnt/home', '/mnt/tools'];
+
+/** Returns why nothing may be mounted at a path, as text that follows the path; null if it may. `others` are the service's other paths. */
+export function mountPathProblem(path: string, others: readonly string[]): string | null {
+  if (!path.startsWith('/')) return 'is not absolute';
+  const parts = path.split('/').slice(1);
+  if (path !== '/' && parts.some((part) => ['', '.', '..'].includes(part))) {
+    return 'has an empty part, . or ..';
+  }
+  const hides = SYSTEM.find((folder) => isBelow(path, folder));
+  if (hides !== undefined) return `is in ${hides}, which belongs to the system`;
+  if (OWN.includes(path) || /^\/mnt\/node\d*(\/|$)/.test(path) || OWN_BELOW.some((folder) => isBelow(path, folder))) {
+    return 'is a folder that the platform needs';
+  }
+  const near = others.find((other) => other !== path && (isBelow(path, other) || isBelow(other, path)));
+  return near === undefined ? null : `and ${near} are one inside the other`;
+}
+
+/** True for a folder itself and for what is in it. */
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`);
+}
