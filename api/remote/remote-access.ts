@@ -9,6 +9,7 @@ import {
   CLOSE,
   IDLE_MS,
   MAX_MESSAGE_BYTES,
+  MAX_TUNNEL_CONNECTIONS,
   parseControl,
   WORKER_PATH,
 } from '../../shared/remote/model.js';
@@ -16,7 +17,16 @@ import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { hashToken } from '../../shared/secrets/random-token.js';
 import { relay } from './relay.js';
 import { Rendezvous } from './rendezvous.js';
-import { endShell, lostShells, sessionsWithoutAccess, takeTicket, touchSessions } from './session-store.js';
+import {
+  closeTunnel,
+  endShell,
+  lostShells,
+  noteTunnelUse,
+  sessionsWithoutAccess,
+  takeTicket,
+  touchSessions,
+} from './session-store.js';
+import { TunnelUses } from './tunnel-uses.js';
 
 /** How often the access of open sessions is looked at, in milliseconds. An ended key ends them within two seconds. */
 const WATCH_MS = 1_000;
@@ -49,6 +59,7 @@ export class RemoteAccess {
   readonly #log: Logger;
   readonly #rendezvous: Rendezvous;
   readonly #connections = new Set<Connection>();
+  readonly #uses = new TunnelUses((session, facts) => this.#record(noteTunnelUse(this.#db, session, { ...facts })));
   readonly #ends = new Set<Promise<void>>();
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
   readonly #timers: NodeJS.Timeout[];
@@ -78,6 +89,7 @@ export class RemoteAccess {
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
     for (const connection of this.#connections) end(connection, CLOSE.goingAway, 'the API process ended');
+    this.#uses.close();
     await Promise.all(this.#ends);
   }
 
@@ -85,12 +97,13 @@ export class RemoteAccess {
     const path = (request.url ?? '').split('?')[0] ?? '';
     if (this.#closed) return refuse(socket, '503 Service Unavailable');
     if (path.startsWith(WORKER_PATH)) return this.#admitWorker(path.slice(WORKER_PATH.length), request, socket, head);
-    const kind = path.startsWith(CLIENT_PATHS.shell) ? 'shell' : null;
-    if (kind === null) return refuse(socket, '404 Not Found');
+    const kind = (['shell', 'tunnel'] as const).find((each) => path.startsWith(CLIENT_PATHS[each]));
+    if (kind === undefined) return refuse(socket, '404 Not Found');
     const session = await takeTicket(this.#db, kind, hashToken(path.slice(CLIENT_PATHS[kind].length)));
     if (session === null) return refuse(socket, '404 Not Found');
+    if (this.#uses.openOf(session.id) >= MAX_TUNNEL_CONNECTIONS) return refuse(socket, '429 Too Many Requests');
     if ((await sessionsWithoutAccess(this.#db, [session.id])).length > 0) {
-      await endShell(this.#db, session.id, { reason: ACCESS_ENDED });
+      await this.#close(session, ACCESS_ENDED, null);
       return refuse(socket, '403 Forbidden');
     }
     this.#sockets.handleUpgrade(request, socket, head, (client) => void this.#connect(session, client));
@@ -123,6 +136,7 @@ export class RemoteAccess {
       reason: '',
     };
     this.#connections.add(connection);
+    if (session.kind === 'tunnel') this.#uses.begin(session);
     client.on('error', () => client.terminate());
     client.once('close', () => {
       leaving.abort();
@@ -135,11 +149,13 @@ export class RemoteAccess {
     if (leaving.signal.aborted || connection.reason !== '') return worker.terminate();
     connection.worker = worker;
     relay(client, worker, {
-      onRequest: () => {
+      onRequest: (data) => {
         connection.activeAt = Date.now();
+        this.#uses.count(session.id, 'bytesToService', data.length);
       },
       onAnswer: (data, isBinary) => {
         connection.activeAt = Date.now();
+        if (isBinary) this.#uses.count(session.id, 'bytesToClient', data.length);
         const control = isBinary ? null : parseControl(data.toString('utf8'));
         if (control !== null && 'exit' in control) connection.exitCode = control.exit;
       },
@@ -152,12 +168,20 @@ export class RemoteAccess {
     if (!this.#connections.delete(connection)) return;
     const { session, exitCode } = connection;
     const reason = connection.reason || (exitCode === null ? 'the connection was closed' : 'the command ended');
-    const recorded = endShell(this.#db, session.id, { reason, exitCode })
+    if (session.kind === 'tunnel') this.#uses.end(session);
+    // A tunnel outlives its connections.
+    if (session.kind === 'shell' || connection.reason === ACCESS_ENDED)
+      this.#record(this.#close(session, reason, exitCode));
+  }
+
+  #close({ id, kind }: RemoteSessionRow, reason: string, exitCode: number | null): Promise<void> {
+    return kind === 'shell' ? endShell(this.#db, id, { reason, exitCode }) : closeTunnel(this.#db, id, reason);
+  }
+
+  #record(work: Promise<void>): void {
+    const recorded = work
       .catch((error: unknown) => {
-        this.#log.error(
-          { err: error, session: session.id },
-          `the end of a shell is recorded later: ${errorMessage(error)}`,
-        );
+        this.#log.error({ err: error }, `the end of a session was not recorded: ${errorMessage(error)}`);
       })
       .finally(() => this.#ends.delete(recorded));
     this.#ends.add(recorded);

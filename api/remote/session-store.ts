@@ -1,11 +1,11 @@
-import { insertAuditEntry } from '../../shared/audit/store.js';
+import { type AuditDetails, insertAuditEntry } from '../../shared/audit/store.js';
 import { type Db, oneRow, rowsOf } from '../../shared/core/database/client.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { LOST_SECONDS, type RemoteKind } from '../../shared/remote/model.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 
 /** The operation of the policy that somebody needs for a session, at its beginning and as long as it lasts. */
-const OPERATIONS = { shell: 'shell.open', tunnel: 'shell.open' } as const satisfies Record<RemoteKind, OperationName>;
+const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
 
 /** Uses a ticket and returns its session; null if there is none, it has expired, or that of a shell was used. */
 export function takeTicket(db: Db, kind: RemoteKind, ticketHash: Buffer): Promise<RemoteSessionRow | null> {
@@ -27,8 +27,6 @@ export async function touchSessions(db: Db, ids: readonly string[]): Promise<voi
 export interface SessionEnd {
   reason: string;
   exitCode?: number | null;
-  /** What else the audit log gets. */
-  details?: Record<string, unknown>;
 }
 
 /** Records the end of a shell, with its audit entry. Does nothing if it is recorded. */
@@ -45,6 +43,22 @@ export async function endShell(db: Db, id: string, { reason, exitCode = null }: 
     const seconds = Math.round((ended_at.getTime() - opened_at.getTime()) / 1000);
     await insertAuditEntry(trx, auditOf(row, 'shell.end', { command, replica: replica_id, exitCode, reason, seconds }));
   });
+}
+
+/** Records the end of a tunnel's use in the audit log. */
+export async function noteTunnelUse(db: Db, row: RemoteSessionRow, facts: AuditDetails): Promise<void> {
+  const { port, replica_id } = row;
+  await db.transaction((trx) =>
+    insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, replica: replica_id, ...facts })),
+  );
+}
+
+/** Closes a tunnel for good: its ticket opens no connection any more. */
+export async function closeTunnel(db: Db, id: string, reason: string): Promise<void> {
+  await db.raw('update remote_sessions set ended_at = now(), reason = ? where id = ? and ended_at is null', [
+    reason,
+    id,
+  ]);
 }
 
 /** Makes an audit entry of a session in the name of who opened it. */

@@ -24,6 +24,7 @@ import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { shellRoutes } from './shells/routes.js';
+import { tunnelRoutes } from './tunnels/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
 import { volumeRoutes } from './volumes/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
@@ -44,6 +45,7 @@ export const ROUTES: readonly Route[] = [
   ...operationRoutes,
   ...runRoutes,
   ...shellRoutes,
+  ...tunnelRoutes,
   ...hookRoutes,
   ...backupRoutes,
   ...volumeRoutes,

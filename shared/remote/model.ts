@@ -4,6 +4,10 @@ export type RemoteKind = 'shell' | 'tunnel';
 /** How many open shells a service and a workspace may have. */
 export const MAX_SHELLS = { service: 5, workspace: 20 };
 
+/** How many tunnels of a service may be in use at once, and how many connections one may have. */
+export const MAX_TUNNELS_OF_SERVICE = 20;
+export const MAX_TUNNEL_CONNECTIONS = 50;
+
 /** How long a ticket opens a connection, in seconds. */
 export const TICKET_SECONDS: Readonly<Record<RemoteKind, number>> = { shell: 60, tunnel: 12 * 3600 };
 

@@ -62,7 +62,7 @@ export async function lockRemoteSessions(trx: Transaction, workspaceId: string):
   await trx.raw(`select pg_advisory_xact_lock(hashtextextended('remote ' || cast(? as text), 0))`, [workspaceId]);
 }
 
-/** Counts the sessions of a workspace, and of one of its services, that are open or can be opened. */
+/** Counts the sessions of a workspace, and of one of its services, that are open or were just prepared. */
 export async function countRemoteSessions(
   db: Db,
   kind: RemoteKind,
@@ -74,7 +74,7 @@ export async function countRemoteSessions(
        from remote_sessions
       where workspace_id = :workspaceId and kind = :kind and ended_at is null
         and (seen_at > now() - make_interval(secs => ${LOST_SECONDS})
-             or ((kind = 'tunnel' or opened_at is null) and expires_at > now()))`,
+             or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`,
     { kind, workspaceId, serviceId },
   );
   return count ?? { service: 0, workspace: 0 };

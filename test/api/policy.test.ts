@@ -54,6 +54,7 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/services/:serviceId/runs/:runId': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/runs/:runId/cancel': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/shells': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/services/:serviceId/tunnels': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/volumes': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/volumes': 'developer, or admin if protected',
   'PATCH /workspaces/:workspaceId/services/:serviceId/volumes/:volumeId': 'developer, or admin if protected',

@@ -5,6 +5,7 @@ import { CLOSE, MAX_MESSAGE_BYTES, parseSummons, type Summons, WORKER_PATH } fro
 import { findRemoteSession } from '../../shared/remote/store.js';
 import type { RemoteDeps } from './remote-deps.js';
 import { serveShell } from './serve-shell.js';
+import { serveTunnel } from './serve-tunnel.js';
 import { targetOf } from './target.js';
 
 const HANDSHAKE_MS = 5_000;
@@ -73,6 +74,7 @@ export class RemoteEnds {
       peer.resume();
       return peer.close(CLOSE.notFound, 'the replica has ended');
     }
-    await serveShell(this.#deps, session, target, peer);
+    const serve = session.kind === 'shell' ? serveShell : serveTunnel;
+    await serve(this.#deps, session, target, peer);
   }
 }

@@ -17,13 +17,13 @@ import { assertEntered, findReachableReplica } from './replica-store.js';
 import type { ShellInput } from './schema.js';
 
 /** Kinds that have replicas. */
-const REACHABLE_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron', 'postgres', 'redis'];
+export const REACHABLE_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron', 'postgres', 'redis'];
 
 /** Who opens a session. */
 export type Opener = Pick<Caller, 'email' | 'userId' | 'kind' | 'credentialId'> & { requestId: string };
 
 /** Returns the columns of a session that say who opened it. */
-function openedBy({ email, userId, kind, credentialId, requestId }: Opener) {
+export function openedBy({ email, userId, kind, credentialId, requestId }: Opener) {
   return { actor: email, user_id: userId, credential: kind, credential_id: credentialId, request_id: requestId };
 }
 

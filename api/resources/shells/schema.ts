@@ -22,7 +22,7 @@ export const ShellBody = Strict({
 export type ShellInput = Static<typeof ShellBody>;
 
 /** Where a session is opened, and until when. */
-const OpeningSchema = {
+export const OpeningSchema = {
   id: Uuid,
   address: Type.String({ description: 'A WebSocket. Its last part is a secret ticket; the key is not needed again' }),
   expiresAt: described(Timestamp, 'Until when it can be opened. What is open goes on'),
