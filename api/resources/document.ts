@@ -16,6 +16,7 @@ const TAGS = {
   operation: 'Queued changes of a service: restart, suspend, resume, routing, restore, delete',
   run: 'Runs of cron services',
   shell: 'Shells: live access to the replicas of a service',
+  credentials: 'Credentials of databases',
   tunnel: 'Tunnels: connections to ports of services in their private networks',
   hook: 'Addresses at which git providers report pushes',
   backup: 'Backups of databases',

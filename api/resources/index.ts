@@ -4,6 +4,7 @@ import { auditRoutes } from './audit/routes.js';
 import { backupRoutes } from './backups/routes.js';
 import { canvasRoutes } from './canvas/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
+import { credentialRoutes } from './credentials/routes.js';
 import { deployKeyRoutes } from './deploy-key/routes.js';
 import { deploymentRoutes } from './deployments/routes.js';
 import { detectionRoutes } from './detections/routes.js';
@@ -46,6 +47,7 @@ export const ROUTES: readonly Route[] = [
   ...runRoutes,
   ...shellRoutes,
   ...tunnelRoutes,
+  ...credentialRoutes,
   ...hookRoutes,
   ...backupRoutes,
   ...volumeRoutes,

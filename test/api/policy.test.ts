@@ -53,6 +53,7 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/runs': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/runs/:runId': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/runs/:runId/cancel': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/services/:serviceId/credentials': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/shells': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/tunnels': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/volumes': 'member',
