@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { addMember, createKey } from '../../shared/identity/commands.js';
 import { markedProcesses } from '../../workers/sandbox/proc.js';
@@ -107,10 +108,22 @@ described('A shell', function () {
     shell.write('sleep 1000; echo "after $?"\n');
     await new Promise((resolve) => setTimeout(resolve, 300));
     shell.write('\u0003');
+    // It discards what was typed before it.
+    await prints(shell, '^C');
     shell.write('echo "code $?"\n');
     await prints(shell, 'code 130');
     shell.write('exit 3\n');
     expect(await shell.ended).to.deep.equal({ exit: 3, code: 1000 });
+  });
+
+  it('reads what was typed in its order', async () => {
+    const shell = await open({ ...SIZE, command: 'stty raw -echo; echo ready; head -c 1000 | md5sum' });
+    await prints(shell, 'ready');
+    const text = Array.from({ length: 1000 }, (_, index) => String.fromCharCode(97 + (index % 26))).join('');
+    // Each character is a message, as a person types.
+    for (const character of text) shell.write(character);
+    await prints(shell, createHash('md5').update(text).digest('hex'));
+    await shell.ended;
   });
 
   it('has the containment of the application and no descriptor of the platform', async () => {

@@ -53,12 +53,18 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   const shell: ShellProcess = startShell(entry, size, (chunk, stream) => {
     outlet.send(stream === 0 ? chunk : Buffer.concat([Buffer.of(stream), chunk]));
   });
-  peer.on('message', async (data: Buffer, isBinary: boolean) => {
-    if (!isBinary) return obey(shell, data.toString('utf8'));
-    // The next message waits until the program has read this one.
+  let waiting = 0;
+  let done = Promise.resolve();
+  peer.on('message', (data: Buffer, isBinary: boolean) => {
+    // No more is received until the program has read this. Messages that had come before the pause wait for each other.
     peer.pause();
-    await shell.write(data);
-    peer.resume();
+    waiting += 1;
+    done = done.then(async () => {
+      if (isBinary) await shell.write(data);
+      else obey(shell, data.toString('utf8'));
+      waiting -= 1;
+      if (waiting === 0) peer.resume();
+    });
   });
   peer.resume();
   const watch = new AbortController();
