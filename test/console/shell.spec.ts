@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { nodeServer } from '../support/apps.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
-import { deploy, type Service } from '../support/deployments.js';
+import { createService, deploy, type Service } from '../support/deployments.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { PLATFORM_USER } from '../support/platform-user.js';
 
@@ -63,6 +63,21 @@ suite(`The console’s shell${CHROMIUM === null ? ': chromium is not installed' 
     await shows('$');
     await page.keyboard.type('echo $((7 * 9))\n');
     await shows('63');
+    expect(window.problems).to.deep.equal([]);
+  });
+
+  it('says how to connect to a database, and reveals its credentials after a click', async () => {
+    const { page } = window;
+    const cache = await createService(platform.client, { name: 'cache', kind: 'redis', configuration: {} });
+    await deploy(platform.client, cache.id);
+    await page.goto(`${browser.url}/w/${platform.client.workspaceId}/s/${cache.id}`);
+    await page.getByText('rnv redis-cli cache').waitFor();
+    await window.checkAccess('connect');
+    await window.picture('connect');
+    await page.getByRole('button', { name: 'Reveal the credentials' }).click();
+    expect(await page.getByLabel('User', { exact: true }).inputValue()).to.equal('default');
+    expect((await page.getByLabel('Password', { exact: true }).inputValue()).length).to.be.greaterThan(20);
+    await page.getByRole('button', { name: 'Done' }).click();
     expect(window.problems).to.deep.equal([]);
   });
 });
