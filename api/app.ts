@@ -13,28 +13,28 @@ import { serveGit } from './git/serve-git.js';
 import { receiveHook } from './hooks/receive-hook.js';
 import { accessLog } from './http/access-log.js';
 import { answerInTurn, requestTurns } from './http/answer-in-turn.js';
-import { body } from './http/body.js';
-import type { ApiDeps, AppDeps } from './http/context.js';
+import type { ApiDeps, AppDeps } from './http/api-deps.js';
 import { CursorCodec } from './http/cursor.js';
-import { errors } from './http/errors.js';
-import { headers, requestId } from './http/headers.js';
-import { healthRouter, metricsRouter } from './http/health.js';
+import { errors } from './http/error-responses.js';
+import { healthRouter, metricsRouter } from './http/health-routes.js';
 import { checkHost } from './http/host-check.js';
 import { Metrics } from './http/metrics.js';
 import { clientRateLimit, createFailureLimit, createMailLimit, rateLimit } from './http/rate-limit.js';
+import { body } from './http/read-body.js';
 import { ReceiptQuota } from './http/receipt-quota.js';
+import type { ApiState, ApiStep } from './http/request-state.js';
+import { headers, requestId } from './http/response-headers.js';
 import type { Route, SignInLimits } from './http/route.js';
 import { RouteIndex, takeSteps } from './http/route-index.js';
 import { createAjv } from './http/schema.js';
-import type { ApiState, ApiStep } from './http/state.js';
 import { validate } from './http/validate.js';
+import { docsRouter } from './pages/api-docs.js';
 import { consoleRouter } from './pages/console-router.js';
-import { dashboard } from './pages/dashboard.js';
-import { docsRouter } from './pages/docs.js';
+import { dashboard } from './pages/queue-dashboard.js';
 import { verifyRouter } from './pages/verify-page.js';
 import { ROUTES } from './resources/index.js';
 
-/** Returns the application; it does not listen. A request passes the middleware in the order of this page. */
+/** Returns the application, which does not listen yet. A request passes the middleware in the order of this file. */
 export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const { db, engine, config, log, isEnding } = appDeps;
   const secret = Buffer.from(config.secretsKey.reveal(), 'base64');
@@ -54,7 +54,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const console = consoleRouter();
   const { index, routes } = declaredRoutes(deps, limits);
 
-  // With one proxy, the last address of X-Forwarded-For is the address that the proxy itself saw.
+  // With one proxy, the last address in X-Forwarded-For is the one that the proxy itself saw.
   const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
@@ -76,12 +76,12 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   return app;
 }
 
-/** Returns the middleware, but not for paths of the API, which need not wait for a router of others. */
+/** Wraps middleware so that paths of the API skip it and need not wait for another router. */
 function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
   return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
-/** Returns every declared route: its access, its input, its handler. */
+/** Returns every declared route with its access, its input and its handler. */
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });

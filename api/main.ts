@@ -1,14 +1,14 @@
 import '../shared/core/node-version.js';
 import { ConfigError, loadConfig } from '../shared/core/config.js';
-import { createDatabase } from '../shared/core/database/client.js';
+import { createDatabase } from '../shared/core/database/database-client.js';
 import { assertMigrated } from '../shared/core/database/migrate.js';
-import { errorMessage } from '../shared/core/errors.js';
-import { Lifecycle } from '../shared/core/lifecycle.js';
+import { errorMessage } from '../shared/core/error-registry.js';
 import { createLogger, type Logger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
+import { Lifecycle } from '../shared/core/process-lifecycle.js';
 import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
-import { createEngine } from '../shared/queues/engine.js';
+import { createEngine } from '../shared/queues/queue-engine.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate-secrets.js';
 import { createApp } from './app.js';
@@ -19,10 +19,10 @@ import { RemoteAccess } from './remote/remote-access.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
-/** A statement that runs for longer is cancelled, so that its connection is free for others, in milliseconds. */
+/** A longer statement is cancelled, so that its connection becomes free, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** The API process: what begins here ends, in the opposite order, with SIGTERM. */
+/** Runs the API process. SIGTERM ends, in reverse order, what is started here. */
 async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;

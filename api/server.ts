@@ -3,16 +3,22 @@ import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
-import { ERROR_REGISTRY } from '../shared/core/errors.js';
-import { clientOfSocket } from './http/client.js';
+import { ERROR_REGISTRY } from '../shared/core/error-registry.js';
+import { clientOfSocket } from './http/client-identity.js';
+import type { ApiState } from './http/request-state.js';
 import type { ErrorResponse } from './http/schema.js';
-import type { ApiState } from './http/state.js';
 
-/** Milliseconds until unfinished headers end the connection. Node's own limit for requests is the same for all paths. */
+/**
+ * Milliseconds until unfinished headers end the connection. Node.js's own limit for requests would be equal for all
+ * paths.
+ */
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
 /** Milliseconds until an unfinished request ends the connection. A push over a slow line takes longer than a document. */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
-/** A connection without traffic in either direction is closed: an idle body, or an answer that the client does not read. */
+/**
+ * A connection without traffic in either direction is closed after this time: an idle body, or an answer that the
+ * client does not read.
+ */
 const STALLED_MS = 60_000;
 /** Connections in total and of one client. Behind a proxy only the total counts, because the proxy is one client. */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
@@ -34,7 +40,10 @@ interface ServerOptions {
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
-/** Listens on the port, or on a free one if it is 0. Behind a proxy, a client's connections are not limited. Rejects if the port is taken. */
+/**
+ * Listens on the port, or on a free one if it is 0. Behind a proxy, a client's connections are not limited. Rejects if
+ * the port is in use.
+ */
 export async function startServer(
   app: Koa<ApiState>,
   port: number,
@@ -78,7 +87,7 @@ function boundConnections(server: Server): void {
 /** Ends the connection if the request is not complete in time. */
 function boundRequest(request: IncomingMessage): void {
   const { socket, headers } = request;
-  // Without a body it is complete with its headers.
+  // Without a body, a request is complete after its headers.
   if (headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0) return;
   const late = () => refuseMalformed(Object.assign(new Error(), { code: TOO_SLOW }), socket);
   const timer = setTimeout(late, request.url?.startsWith('/git/') ? REQUEST_MS.push : REQUEST_MS.usual);
@@ -87,7 +96,7 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // A request has none of these events if its connection ends with the answer, before its body has come.
+  // None of these events happens if the connection ends with the answer, before the body has arrived.
   socket.once('close', stop);
 }
 
@@ -104,7 +113,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** The code that Node.js gives a request whose headers were not complete in time. */
+/** Node.js's code for a request whose headers were not complete in time. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 function malformation(code: string | undefined): string {
@@ -112,7 +121,7 @@ function malformation(code: string | undefined): string {
   return code === TOO_SLOW ? 'it was not complete in time' : 'it is not HTTP';
 }
 
-/** Answers what the application never sees, because it is no complete HTTP request, with an ErrorResponse. */
+/** Answers bytes that are not a complete HTTP request with an ErrorResponse. The application never sees them. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();

@@ -1,8 +1,8 @@
 import '../shared/core/node-version.js';
 import { loadConfig } from '../shared/core/config.js';
-import { createDatabase } from '../shared/core/database/client.js';
+import { createDatabase } from '../shared/core/database/database-client.js';
 import { migrate } from '../shared/core/database/migrate.js';
-import { errorMessage } from '../shared/core/errors.js';
+import { errorMessage } from '../shared/core/error-registry.js';
 import { createLogger } from '../shared/core/log.js';
 import { migrateQueues } from '../shared/queues/bull-pool.js';
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { KINDS } from '../shared/queues/catalog.js';
+import { KINDS } from '../shared/queues/work-catalog.js';
 
 /** The rules of the house (docs/architecture.md), kept by reading every source file's imports. */
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
@@ -45,7 +45,7 @@ function storey(path: string): number {
 
 /** What a subject decides and describes; the rest of a subject reads and writes. */
 const MODELS =
-  /^(shared\/\w+|api\/resources\/[\w-]+|workers\/\w+)\/(pull-)?(model|configuration|reference|source|policy|catalog|billing|reserved-slugs|database-name|rate-windows)\.ts$/;
+  /^(shared\/\w+|api\/resources\/[\w-]+|workers\/\w+)\/(pull-)?(model|configuration|image-reference|service-source|policy|plan-catalog|billing|reserved-slugs|database-name|rate-limit-lease)\.ts$/;
 
 function imports(source: Source, name: string): boolean {
   return source.imports.some((target) => target === name || target.startsWith(`${name}/`));
@@ -155,7 +155,7 @@ describe('The house', () => {
       'knex',
       /^(shared\/core\/database\/|migrations\/|shared\/\w+\/[\w-]*store\.ts|api\/resources\/[\w-]+\/(store|read-lines)\.ts)/,
     ],
-    ['bullmq', /^(shared\/queues\/(engine|bull-pool|old-jobs)|workers\/engine\/worker-pool)\.ts/],
+    ['bullmq', /^(shared\/queues\/(queue-engine|bull-pool|old-jobs)|workers\/engine\/worker-pool)\.ts/],
     ['ioredis', /^shared\/core\/redis-client\.ts/],
     ['@aws-sdk/client-s3', /^workers\/backups\/s3-store\.ts/],
     ['nodemailer', /^shared\/core\/mail\.ts/],
@@ -199,7 +199,11 @@ describe('The house', () => {
 
   it('only the engine writes leases, dispatches and ends of work', () => {
     // Admission makes records due. Commit events have no lease: they end in the transaction of their work.
-    const own = ['shared/commits/store.ts', 'shared/deployments/admission.ts', 'shared/runs/admission.ts'];
+    const own = [
+      'shared/commits/store.ts',
+      'shared/deployments/deployment-admission.ts',
+      'shared/runs/run-admission.ts',
+    ];
     const tables = KINDS.map(({ table }) => table).join('|');
     const writes = new RegExp(
       `update (${tables})\\b[^\`]*?\\bset\\b(?:(?!\\bwhere\\b)[^\`])*?\\b(status|fence|lease_expires_at|due_at|dispatches|finished_at) =`,
@@ -214,7 +218,7 @@ describe('The house', () => {
 
   it('a kind of work is known to its own folder, to its line in the catalog, and to one file that carries it out', () => {
     // The dispatcher admits deployments and runs, and wakes log batches alone.
-    const registers = /^shared\/queues\/(catalog|dispatcher)\.ts$/;
+    const registers = /^shared\/queues\/(work-catalog|dispatcher)\.ts$/;
     const kinds = all.filter(({ path }) => /^shared\/(?!engine)\w+\/kind\.ts$/.test(path));
     expect(kinds.length).to.be.greaterThan(5);
     for (const { path } of kinds) {
@@ -250,7 +254,7 @@ describe('The house', () => {
     const opens = /from 'node:fs(\/promises)?'/;
     /** They name only what the platform itself has made: volumes, work folders, stores and archives. */
     const own =
-      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|archive))\.ts$/;
+      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|backup-archive))\.ts$/;
     const rooms = all.filter(({ path }) => /^workers\/(data|backups)\//.test(path));
     expect(rooms.length).to.be.greaterThan(20);
     const opening = offenders(rooms, (source) => opens.test(source.text) && !own.test(source.path));
@@ -274,10 +278,10 @@ describe('The house', () => {
     const casts = all.flatMap(({ path, text }) => [...text.matchAll(/as unknown as/g)].map(() => path));
     expect(casts.sort()).to.deep.equal([
       'api/http/route.ts',
-      'api/pages/console/api/hooks.ts',
+      'api/pages/console/api/use-api.ts',
       'shared/deployments/store.ts',
-      'shared/queues/engine.ts',
-      'shared/queues/engine.ts',
+      'shared/queues/queue-engine.ts',
+      'shared/queues/queue-engine.ts',
       'workers/releases/deployment-parts.ts',
     ]);
   });

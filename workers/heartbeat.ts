@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { Db } from '../shared/core/database/client.js';
-import { errorMessage } from '../shared/core/errors.js';
+import type { Db } from '../shared/core/database/database-client.js';
+import { errorMessage } from '../shared/core/error-registry.js';
 import type { Logger } from '../shared/core/log.js';
 import { type Heartbeat as Beat, recordHeartbeat, removeWorker } from '../shared/workers/store.js';
 import type { RunningJob } from './engine/worker-pool.js';

@@ -1,18 +1,18 @@
 import '../shared/core/node-version.js';
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../shared/core/config.js';
-import { createDatabase, installationId } from '../shared/core/database/client.js';
+import { createDatabase, installationId } from '../shared/core/database/database-client.js';
 import { Listener } from '../shared/core/database/listener.js';
 import { assertMigrated } from '../shared/core/database/migrate.js';
-import { errorMessage } from '../shared/core/errors.js';
-import { Lifecycle } from '../shared/core/lifecycle.js';
+import { errorMessage } from '../shared/core/error-registry.js';
 import { createLogger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
+import { Lifecycle } from '../shared/core/process-lifecycle.js';
 import { mapStackTraces } from '../shared/core/stack-traces.js';
 import { VERSION } from '../shared/core/version.js';
-import { QUEUE_NAMES } from '../shared/queues/catalog.js';
 import { Dispatcher } from '../shared/queues/dispatcher.js';
-import { createEngine } from '../shared/queues/engine.js';
+import { createEngine } from '../shared/queues/queue-engine.js';
+import { QUEUE_NAMES } from '../shared/queues/work-catalog.js';
 import { Keyring } from '../shared/secrets/keyring.js';
 import { assertKeysFit } from '../shared/secrets/rotate-secrets.js';
 import { countRepairs } from '../shared/workers/store.js';
@@ -24,12 +24,12 @@ import { createProcessDataBuilder } from './data/data-builder.js';
 import { findHostServers } from './data/data-kinds.js';
 import { DataServices } from './data/data-services.js';
 import { FaultWatch } from './deploy/fault-watch.js';
-import { findAccount } from './docker/registry.js';
+import { findAccount } from './docker/registry-accounts.js';
 import { LeaseKeeper } from './engine/lease-keeper.js';
 import { WorkerPool } from './engine/worker-pool.js';
 import { HANDLERS } from './handlers-by-queue.js';
 import { Heartbeat } from './heartbeat.js';
-import { identifyHost } from './host.js';
+import { identifyHost } from './host-id.js';
 import { IdleMemory } from './idle-memory.js';
 import { LogSink } from './logs/log-sink.js';
 import { openNetwork } from './network/open-network.js';
@@ -49,7 +49,7 @@ import type { JobDeps } from './worker-deps.js';
 
 /** A worker's process: runs jobs of all queues until it gets a signal to end, then hands its jobs over to other workers. */
 mapStackTraces();
-/** Jobs that take longer to stop do not keep replicas from being ended, in milliseconds. */
+/** How long running jobs may delay the end of replicas at shutdown, in milliseconds. */
 const JOBS_END_MS = 15_000;
 const bootLog = createLogger('worker', 'info');
 try {
@@ -99,7 +99,7 @@ try {
     pushed: new PushedSource({ db, keyring, config }),
   });
   const toolchains = createToolchains({ ...config, log });
-  // What only containers need is large, and is loaded only for them.
+  // The parts for containers are large, and are loaded only if needed.
   const swarm = config.runtime === 'swarm' ? await import('./swarm-parts.js') : null;
   const containers = swarm?.connectEngine(config) ?? null;
   const { builder, images, origins } = await createBuilders({

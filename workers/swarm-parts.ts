@@ -1,6 +1,6 @@
-/** What a worker needs only with RUNTIME=swarm. It is loaded as one, and only then. */
+/** What a worker needs only with RUNTIME=swarm. This module is loaded only then. */
 export { assertBuildkit } from './builders/engine-images/buildkit-check.js';
 export { findRailpack } from './builders/engine-images/railpack.js';
-export { connectEngine } from './docker/engine.js';
+export { connectEngine } from './docker/docker-engine.js';
 export { createSwarmDataBuilder } from './runtime/swarm/server-images.js';
 export { createSwarmRuntime } from './runtime/swarm/swarm-runtime.js';

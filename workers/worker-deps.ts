@@ -1,5 +1,5 @@
 import type { Config } from '../shared/core/config.js';
-import type { Db } from '../shared/core/database/client.js';
+import type { Db } from '../shared/core/database/database-client.js';
 import type { Listener } from '../shared/core/database/listener.js';
 import type { Logger } from '../shared/core/log.js';
 import type { Mailer } from '../shared/core/mail.js';
@@ -18,7 +18,7 @@ import type { Sandbox } from './sandbox/sandbox.js';
 import type { OriginResolver } from './sources/deployment-origin.js';
 import type { RepositorySource } from './sources/repository-source.js';
 
-/** What the jobs of a worker use. `main.ts` creates it once. */
+/** The objects that a worker's jobs use. `main.ts` creates them once. */
 export interface JobDeps {
   workerId: string;
   config: Config;
@@ -37,9 +37,9 @@ export interface JobDeps {
   toolchains: Pick<ToolchainStore, 'restore' | 'sweep'>;
   runtime: RuntimeDriver;
   dataBuilder: DataBuilder;
-  /** The data services of this host, or of the swarm. */
+  /** The databases of this host, or of the swarm. */
   data: DataHost;
-  /** Where backups are kept, and where they are checked. */
+  /** The stores of backups, and the sandbox in which copies are checked. */
   backups: { stores: BackupStores; sandbox: Sandbox };
   faults: FaultWatch;
 }

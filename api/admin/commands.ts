@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Environment, loadDatabaseSettings, loadSecretsKeys } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import * as identity from '../../shared/identity/commands.js';
 import { KEY_SCOPES, type KeyScope, ROLES, type Role } from '../../shared/identity/policy.js';
 import type { ApiKeyRow } from '../../shared/identity/rows.js';
@@ -10,11 +10,11 @@ import * as registries from '../../shared/images/registries.js';
 import { readSecretsKey } from '../../shared/launcher/secrets-key.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { assertKeysFit, forgetLostKey, rotateSecrets } from '../../shared/secrets/rotate-secrets.js';
-import { PLAN_IDS, type PlanId } from '../../shared/services/catalog.js';
+import { PLAN_IDS, type PlanId } from '../../shared/services/plan-catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
-/** What a command gets besides the database. After `fail`, its output is printed and the exit code is 1. */
+/** What a command gets besides the database. After `fail`, the output is still printed and the exit code is 1. */
 interface Session {
   env: Environment | undefined;
   fail: () => void;
@@ -180,7 +180,7 @@ function addRegistryCommands(registry: Command, run: Run): void {
     .action(({ workspace: workspaceId, ...given }: RegistryOptions) =>
       run(async (db, { env }) => {
         const keys = await loadKeyring(env);
-        // Records the key that seals the password, so that no process starts without this key.
+        // Records the key that seals the password, so that no process starts without it.
         await assertKeysFit(db, keys);
         return presentRegistry(await registries.addRegistry(db, keys, { workspaceId, ...given }));
       }),

@@ -35,7 +35,10 @@ export function time(value: string): Date {
   return date;
 }
 
-/** Adds a `key=value` pair to the earlier ones. A number or boolean setting gets a number or boolean, if the text is one. */
+/**
+ * Adds a `key=value` pair to the earlier ones. A number or boolean setting gets a number or boolean, if the text is
+ * one.
+ */
 export function setting(pair: string, earlier: Record<string, unknown> = {}): Record<string, unknown> {
   const at = pair.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be key=value.');
@@ -51,7 +54,7 @@ function settingValue(key: string, value: string): unknown {
   return (type === 'number' || type === 'integer') && isNumber ? Number(value) : value;
 }
 
-/** Refuses an option's name as the value of another option: `--password --verified`. */
+/** Refuses an option's name as another option's value, as in `--password --verified`. */
 export function refuseSwallowedOptions(command: Command): void {
   const flags = new Set(command.options.map(({ long }) => long));
   for (const option of command.options) {

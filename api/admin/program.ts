@@ -1,15 +1,15 @@
 import { Command, CommanderError } from 'commander';
 import { type Environment, loadDatabaseSettings } from '../../shared/core/config.js';
-import { createDatabase, type Db } from '../../shared/core/database/client.js';
+import { createDatabase, type Db } from '../../shared/core/database/database-client.js';
 import { assertMigrated } from '../../shared/core/database/migrate.js';
-import { AppError, errorMessage } from '../../shared/core/errors.js';
+import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
 import { addCommands, type Output } from './commands.js';
 import { refuseSwallowedOptions } from './option-values.js';
 
-/** What a command line is given, and where its output goes. */
+/** The input of a command line, and where its output goes. */
 export interface Surroundings {
-  /** The environment of this process if it is left out. */
+  /** If absent, the environment of this process. */
   env?: Environment | undefined;
   stdout: (text: string) => void;
   stderr: (text: string) => void;
@@ -35,7 +35,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
     }).parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    // The library has printed its message and the usage.
+    // The library has already printed its message and the usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     surroundings.stderr(`${errorMessage(error)}${error instanceof AppError ? ` (${error.code})` : ''}\n`);
     return 1;
@@ -98,7 +98,7 @@ async function connect(env: Environment | undefined): Promise<Db> {
   }
 }
 
-/** One line for each value. An empty line separates the items of a list. */
+/** Prints one line for each value. An empty line separates the items of a list. */
 function forPeople(output: Output): string {
   const items = Array.isArray(output) ? output : [output];
   if (items.length === 0) return 'none\n';

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfShared } from '../../shared/core/database/prepared.js';
 import type { KeyScope, Role } from '../../shared/identity/policy.js';
 import type { WorkspaceAccessRow } from '../../shared/identity/store.js';
@@ -12,25 +12,25 @@ interface KeyRow {
   user_id: string;
   scope: KeyScope;
   secret_hash: Buffer;
-  /** Neither revoked nor expired. */
+  /** True if the key is neither revoked nor expired. */
   usable: boolean;
-  /** Its last recorded use is more than a minute ago. */
+  /** True if its last recorded use is more than a minute ago. */
   use_due: boolean;
   email: string;
   email_verified: boolean;
   second_factor: boolean;
 }
 
-/** What the path of a request names: each null if it names none. */
+/** The ids in a request's path; null for those that it does not have. */
 export interface PathIds {
   workspaceId: string | null;
   serviceId: string | null;
 }
 
-/** All that a request with a key asks about: the key, and the workspace and the service of its path. */
+/** Everything that a request with a key needs: the key, and the workspace and the service of its path. */
 export interface KeyAccess {
   key: KeyRow;
-  /** Undefined if it does not exist, is not the key's, or the path names none. */
+  /** Undefined if the path names none, or if it does not exist or belongs to another key. */
   workspace: WorkspaceAccessRow | undefined;
   /** The path's service in that workspace, even if it was deleted. Undefined if it does not exist. */
   service: ServiceView | undefined;
@@ -59,7 +59,7 @@ const TABLES = `api_keys k join users u on u.id = k.user_id
 
 const FIND = prepare<Joined>(`select ${COLUMNS} from ${TABLES} where k.lookup = $1`);
 
-/** Selects the key together with the service. No column of a service has a name of the columns above. */
+/** Selects the key together with the service. No column of a service has the name of a column above. */
 const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
   `select ${COLUMNS}, ${SERVICE_VIEW_COLUMNS.map((name) => `v.${name}`).join(', ')}
      from ${TABLES}
@@ -70,8 +70,9 @@ const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
 );
 
 /**
- * Returns the key with this public part, and what the path names, as they are now. Nothing is cached, so a revoked key or an ended
- * membership counts at once. The caller compares the secret and checks `usable`. Undefined without such a key.
+ * Returns the key with this public part, with the path's workspace and service, as they are now.
+ * Nothing is cached, so a revoked key or an ended membership counts at once. The caller compares the secret and checks
+ * `usable`. Returns undefined without such a key.
  */
 export async function findKeyAccess(
   db: Db,

@@ -1,19 +1,19 @@
 import { validate as isUuid } from 'uuid';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { findSession, recordSessionUse, type SessionWithUser } from '../../shared/identity/session-store.js';
 import { recordKeyUse } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
 import { hashToken } from '../../shared/secrets/random-token.js';
-import { clientOf } from '../http/client.js';
-import type { ApiDeps, Caller } from '../http/context.js';
+import type { ApiDeps, Caller } from '../http/api-deps.js';
+import { clientOf } from '../http/client-identity.js';
 import type { FailureLimit } from '../http/rate-limit.js';
-import type { ApiContext, ApiStep } from '../http/state.js';
+import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Finds out who sends the request, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key that is
- * sent decides, even if it is wrong and there is a session too.
+ * Identifies the caller, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key in the
+ * request decides, even if it is wrong and there is a session too.
  */
 export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
   return async (ctx) => {
@@ -27,19 +27,22 @@ export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 's
   };
 }
 
-/** A use is recorded at most once in this time, so that a read does not always cost a write. */
+/** A key's use is recorded at most once in this time, so that most reads cost no write. */
 const NOTED_MS = 60_000;
 
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const [, token = ''] = BEARER.exec(header.trim()) ?? [];
   const known = await callerOfKey(deps, token, idsOf(ctx));
   if (known === null) return null;
-  // What the same statement has read of the path; `authorize` decides whether the caller may see it.
+  // The records of the path, from the same statement. `authorize` decides whether the caller may see them.
   ctx.state.found = known.found;
   return known.caller;
 }
 
-/** Returns who sends this key, with what the path names. Null if the key is wrong, revoked or expired. */
+/**
+ * Returns the caller with this key, and the records of the path.
+ * Returns null if the key is wrong, revoked or expired.
+ */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
   token: string,
@@ -66,9 +69,7 @@ export async function callerOfKey(
 
 const BEARER = /^bearer +(\S+)$/i;
 
-/**
- * Returns the ids of the path that are read together with the key: the service only if it can be used without a lock.
- */
+/** Returns the ids of the path that are read together with the key. Includes the service only if no lock is needed. */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -82,8 +83,8 @@ export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string)
 }
 
 /**
- * Returns the person whose session cookie the request has, with the rights of each membership.
- * Null without a session.
+ * Returns the person of the request's session cookie, with the rights in each workspace.
+ * Returns null without a session.
  */
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;

@@ -1,10 +1,10 @@
 import { validate as isUuid } from 'uuid';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { type AccessFacts, type OperationName, POLICIES, type Policy, refusal } from '../../shared/identity/policy.js';
 import { findWorkspaceAccess } from '../../shared/identity/store.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
-import type { ApiDeps } from '../http/context.js';
-import type { ApiStep } from '../http/state.js';
+import type { ApiDeps } from '../http/api-deps.js';
+import type { ApiStep } from '../http/request-state.js';
 
 /** Finds the workspace of the path and applies the operation's policy (specification, Authentication). */
 export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
@@ -19,7 +19,7 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
     const { found } = ctx.state;
     const row = found ? found.workspace : await findWorkspaceAccess(db, workspaceId, caller.userId);
-    // The owner of a key knows that its workspace exists. A session must not learn which other workspaces exist.
+    // A key's owner knows that its workspace exists. A session must not learn which other workspaces exist.
     if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
     const requireMfa = row.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
     const facts: AccessFacts = {
@@ -35,7 +35,7 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
   };
 }
 
-/** Throws the policy's refusal. */
+/** Throws the error with which the policy refuses the operation, if it does. */
 export function assertPermitted(operation: OperationName, facts: AccessFacts): void {
   const code = refusal(operation, facts);
   if (!code) return;

@@ -1,11 +1,15 @@
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
-/** A browser's session, or before signing in a random number, to which the csrfToken of /api/bootstrap belongs. */
+/**
+ * The cookie of a browser's session or, before signing in, a random number to which the csrfToken of /api/bootstrap
+ * belongs.
+ */
 export type CookieName = 'session' | 'visitor';
 
 /**
- * Decides whether cookies are those of TLS. They are if the request came over TLS, and if PUBLIC_URL has https, because a proxy in
- * front may not say that it ended TLS. A browser without TLS drops such cookies.
+ * Decides whether the cookies for TLS are used.
+ * They are if the request came over TLS, and if PUBLIC_URL has https, because a proxy in front may not say that it
+ * ended TLS. A browser without TLS drops such cookies.
  */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
@@ -16,15 +20,16 @@ export function transport(publicUrl: string): ApiMiddleware {
 }
 
 /**
- * Returns the name of a cookie. Under TLS its prefix prevents hosted services and other hosts of our domain from setting it, and
- * Secure keeps it from other ports without our certificate. Without TLS, browsers send the cookies to every port of the host;
- * therefore such a session is valid for one client only (http/client.ts).
+ * Returns the name of a cookie. Under TLS, its prefix keeps hosted services and other hosts of our domain from setting
+ * it.
+ * Secure keeps it from other ports without our certificate. Without TLS, browsers send cookies to every port of the
+ * host; therefore such a session is valid for one client only (http/client-identity.ts).
  */
 function nameOf(ctx: ApiContext, name: CookieName): string {
   return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;
 }
 
-/** The form of newToken(). We did not set any other value. */
+/** The form of newToken(). No other value was set by this platform. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/;
 
 export function readCookie(ctx: ApiContext, name: CookieName): string | null {
@@ -32,7 +37,7 @@ export function readCookie(ctx: ApiContext, name: CookieName): string | null {
   return value !== undefined && VALUE.test(value) ? value : null;
 }
 
-/** Sets a cookie that lasts until the given time, or without one until the browser ends. */
+/** Sets a cookie until the given time or, without one, until the browser closes. */
 export function writeCookie(ctx: ApiContext, name: CookieName, value: string, expires?: Date): void {
   ctx.cookies.secure = ctx.state.tls;
   ctx.cookies.set(nameOf(ctx, name), value, {

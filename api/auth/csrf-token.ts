@@ -3,7 +3,7 @@ import { sameSecret } from '../../shared/secrets/random-token.js';
 
 /**
  * The tokens that a page must send with a session's writes (specification, Authentication 3). A token is derived from
- * the cookie it belongs to: nothing is stored, another session's token is wrong, and a new cookie makes the old one void.
+ * its cookie: nothing is stored, another session's token is wrong, and a new cookie invalidates the old token.
  */
 export class CsrfTokens {
   readonly #key: Buffer;

@@ -1,13 +1,13 @@
-import { AppError } from '../../shared/core/errors.js';
-import type { ApiDeps } from '../http/context.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { ApiDeps } from '../http/api-deps.js';
 import { senderOf } from '../http/origin.js';
-import type { ApiContext, ApiStep } from '../http/state.js';
+import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Requires the csrfToken for writes with a session (specification, Authentication 3). Writes with a key need none, because browsers
- * do not send keys by themselves. Pages of another origin cannot even read with a session; another port of our host is another
- * origin.
+ * Requires the csrfToken for writes with a session (specification, Authentication 3).
+ * Writes with a key need none, because browsers do not send keys by themselves. Pages of another origin cannot even
+ * read with a session; another port of our host counts as another origin.
  */
 export function csrf(deps: ApiDeps): ApiStep {
   return (ctx) => {
@@ -18,8 +18,9 @@ export function csrf(deps: ApiDeps): ApiStep {
 }
 
 /**
- * Checks a request to sign in. It needs no token, because there is no session yet that another site could use. Another site cannot
- * sign the browser in as another user either: it cannot send a JSON body with our origin. A token that is sent must be right.
+ * Checks a sign-in request. It needs no token, because there is no session yet that another site could abuse.
+ * Another site cannot sign the browser in as another user either: it cannot send a JSON body with our origin. If a
+ * token is sent, it must be right.
  */
 export function signInCsrf(deps: ApiDeps): ApiStep {
   return (ctx) => {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
-import type { Db } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { isKnownClient } from '../../shared/identity/session-store.js';
-import { clientOf } from '../http/client.js';
+import { clientOf } from '../http/client-identity.js';
 import { consume, createLimiter, type Limiter } from '../http/rate-limit.js';
-import type { ApiContext } from '../http/state.js';
+import type { ApiContext } from '../http/request-state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
@@ -18,22 +18,25 @@ interface Guess extends Hasher {
 }
 
 /**
- * Limits guesses at secrets, for all ways to sign in together. An attacker cannot lock out the owner of an account: wrong
- * guesses count against the client that makes them. Past the limit of an account, unknown clients take turns, and clients
- * that have signed in to it before do not wait.
+ * Limits guesses at secrets, across all ways to sign in. An attacker cannot lock out an account's owner, because wrong
+ * guesses count against the client that makes them. Beyond an account's limit, unknown clients take turns, while
+ * clients that have signed in to it before do not wait.
  */
 export interface GuessLimit {
   /** Takes one try at the password of a user name. Throws rate_limited. */
   password(ctx: ApiContext, name: string): Promise<Guess>;
   /**
-   * Takes one try at a user's one-time code. Throws rate_limited for known clients too: six digits are few, and a client
-   * that gets here has the password or a session.
+   * Takes one try at a user's one-time code. Throws rate_limited for known clients too: a code has only six digits, and
+   * a client that gets here has the password or a session.
    */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
 }
 
 const SECONDS = 300;
-/** Wrong guesses in that time: by a client, by a client at one account, by all clients at one account, at codes. */
+/**
+ * The most wrong guesses in that time: of a client, of a client at one account, of all clients at one account, of
+ * codes.
+ */
 const WRONG = { client: 50, pair: 10, account: 100, code: 10 };
 const TURN = { intervalMs: 1000, longestWaitMs: 20_000 };
 
@@ -90,7 +93,7 @@ async function hasRoom(limiter: Limiter, key: string): Promise<boolean> {
   }
 }
 
-/** Returns a hash, because an account's name can be longer than the column. */
+/** Returns a hash as key, because an account's name can be longer than the column. */
 function keyOf(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,24 +1,24 @@
 import { siteOf } from '../../shared/core/client-address.js';
-import { Turns } from '../http/turns.js';
+import { Turns } from '../http/workspace-turns.js';
 
 /**
- * Passwords that are hashed at a time. Each takes 32 MiB and, for a quarter of a second, one of the four threads that file and DNS
- * calls share. Unknown clients together get two of them, clients that have signed in before one more.
+ * How many passwords are hashed at a time. Each takes 32 MiB and, for a quarter of a second, one of the four threads
+ * that file and DNS calls share. Unknown clients share two of them; clients that have signed in before get one more.
  */
 const AT_ONCE = { strangers: 2, known: 1 };
 const WAITING = { each: 8, all: 64 };
 
 /** The caller that needs a password hashed. */
 export interface Hasher {
-  /** The name under which limits know the client (http/client.ts). */
+  /** The name under which limits know the client (http/client-identity.ts). */
   client: string;
-  /** The account, if it is proven that the client has signed in to it before; else null. */
+  /** The account, if the client has provably signed in to it before; otherwise null. */
   account: string | null;
 }
 
 /**
- * Limits how many passwords are hashed at the same time, and how many wait. Sites take turns, and each known account has a line of its
- * own, so that anonymous callers do not keep others from signing in.
+ * Limits how many passwords are hashed at the same time, and how many wait. Sites take turns, and each known account
+ * has a separate line, so that anonymous callers do not keep others from signing in.
  */
 export class HashGate {
   readonly #strangers = gate(AT_ONCE.strangers);

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { Config } from '../../shared/core/config.js';
 import { hashToken, sameSecret } from '../../shared/secrets/random-token.js';
-import type { ApiContext } from '../http/state.js';
+import type { ApiContext } from '../http/request-state.js';
 import type { GuessLimit } from './guess-limit.js';
 
 /** Recognises operators of the platform by the dashboard's user name and password. */
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /** The credentials already checked on each connection, because one page of the dashboard is twenty requests. */
+  /** The credentials that were already checked on each connection: one page of the dashboard needs twenty requests. */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

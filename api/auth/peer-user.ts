@@ -4,12 +4,12 @@ import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Finds the user of this host that made a connection from the same host. Hosted applications and a browser on the host
- * have the same address, but hosted applications run as other users.
+ * Finds the user of this host behind a connection from the same host. Hosted applications and a browser on the host
+ * have the same address but run as different users.
  */
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** Only established connections count: one that its process has closed shows user 0. */
+/** Only established connections count. After its process has closed it, a connection shows user 0. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
 /** A read of the kernel's table can miss a row while other rows change. */
@@ -17,7 +17,7 @@ const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
 
-/** Returns the user id of the process that made the connection. Null if it cannot be known (not Linux, another host). */
+/** Returns the user id of the process behind the connection; null if unknown (not Linux, another host). */
 export function peerUser(socket: Socket): Promise<number | null> {
   const known = found.get(socket);
   if (known) return known;
@@ -40,8 +40,8 @@ async function findUser(socket: Socket): Promise<number | null> {
 }
 
 /**
- * The peer's row begins with its own address and port. A socket for both families shows IPv4 addresses as
- * mapped.
+ * Returns patterns for the peer's row. It begins with its own address and port. A socket for both families shows IPv4
+ * addresses as mapped.
  */
 function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string[] {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return [];
@@ -52,7 +52,7 @@ function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Sock
   return [row(hexOfIPv4), row((address) => MAPPED + hexOfIPv4(address))];
 }
 
-/** The columns are local, remote, state, queues, timer, retransmissions, user id. */
+/** Returns the user id of a row. Its columns are local, remote, state, queues, timer, retransmissions, user id. */
 function userOf(row: string): number | null {
   const user = Number(row.split(/ +/)[6]);
   return Number.isInteger(user) ? user : null;
@@ -68,7 +68,7 @@ function port(number: number): string {
   return number.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** The kernel writes each 32 bits in the byte order of the machine. */
+/** Returns an address as the kernel writes it: each 32 bits in the machine's byte order. */
 function hexOfIPv4(address: string): string {
   return word(address.split('.').map(Number));
 }
@@ -86,7 +86,7 @@ function word(bytes: number[]): string {
 let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
-/** Lookups share a read of the tables, but never one that began before the lookup. */
+/** Reads the tables. Lookups share a read, but never one that began before the lookup. */
 function readTables(): Promise<string> {
   if (!current) {
     current = readNow().finally(() => {

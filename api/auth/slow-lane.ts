@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Admits the callers of one key at regular intervals. Each process counts for itself. */
+/** Admits the callers of one key at regular intervals. Each process counts separately. */
 export class SlowLane {
   readonly #intervalMs: number;
   readonly #longestWaitMs: number;

@@ -6,7 +6,7 @@ import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 export class ApiError extends CliError {
   readonly status: number;
   readonly code: string;
-  /** Seconds after which the API wants to be asked again; 0 if it did not say. */
+  /** Seconds after which the API accepts another request; 0 if it named none. */
   readonly retryAfter: number;
 
   constructor(status: number, code: string, message: string, retryAfter = 0) {
@@ -30,7 +30,9 @@ export interface Answer {
 }
 
 const ANSWER_MS = 60_000;
-/** Pauses before a request is tried again. A command should not hang at an installation that is not there. */
+/**
+ * Pauses before a request is tried again. They are short, because a command should not hang if no installation answers.
+ */
 const PAUSES_MS = [200, 600];
 
 /** Sends one request. Throws ApiError for every answer that is not a success. */
@@ -117,18 +119,18 @@ export class ApiClient {
     return this.#key;
   }
 
-  /** Reads below the workspace. A short outage is waited for. */
+  /** Reads below the workspace's path. Waits through a short outage. */
   get<T>(path: string): Promise<T> {
     return this.#retrying(() => this.once<T>('GET', path));
   }
 
-  /** Writes below the workspace. A repetition has the same Idempotency-Key, so nothing is done twice. */
+  /** Writes below the workspace's path. A repetition has the same Idempotency-Key, so nothing is done twice. */
   write<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: unknown = {}): Promise<T> {
     const headers = { 'Idempotency-Key': randomUUID() };
     return this.#retrying(() => this.once<T>(method, path, body, headers));
   }
 
-  /** One attempt. Throws ApiError. */
+  /** Makes one attempt. Throws ApiError. */
   async once<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
     const answer = await send(`${this.url}/api/v1/workspaces/${this.workspaceId}${path}`, {
       method,

@@ -1,4 +1,4 @@
-/** What the API answers, from the schemas that it validates with. Types only: the command line has no code of the server. */
+/** The API's answers, from the schemas that validate them. Types only: the command line contains no server code. */
 import type { Static } from 'typebox';
 import type { MetricsResponse } from '../resources/metrics/schema.js';
 

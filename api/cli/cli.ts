@@ -27,7 +27,7 @@ export interface Surroundings extends Streams {
 
 export const DEFAULT_URL = 'http://localhost:3000';
 
-/** One command's surroundings, and who it acts as. */
+/** The surroundings of one command, and the caller that it acts for. */
 export class Cli {
   readonly options: GlobalOptions;
   readonly terminal: Terminal;
@@ -35,7 +35,7 @@ export class Cli {
   readonly streams: Streams;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** What follows `--`: the command that is to be run elsewhere. */
+  /** The words after `--`: the command to run elsewhere. */
   readonly command: readonly string[];
   readonly signal: AbortSignal;
   readonly #path: string;
@@ -71,7 +71,7 @@ export class Cli {
     return this.#path;
   }
 
-  /** Returns the API as the caller's key sees it. Throws 3 if there is no key. */
+  /** Returns a client of the API with the caller's key. Throws 3 if there is no key. */
   client(): Promise<ApiClient> {
     this.#client ??= this.#open();
     return this.#client;
@@ -108,8 +108,8 @@ export class Cli {
   }
 
   /**
-   * Returns the service that --service, RNV_SERVICE or the link of the folder names.
-   * Throws 2 if none does, 5 if it does not exist.
+   * Returns the service from --service, RNV_SERVICE or the folder's link. Throws 2 if there is none, 5 if it does not
+   * exist.
    */
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
@@ -120,7 +120,7 @@ export class Cli {
     );
   }
 
-  /** Returns the service that an option, RNV_SERVICE or the folder names; null if nothing names one. */
+  /** Returns the service from an option, RNV_SERVICE or the folder; null if none names one. */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -134,7 +134,7 @@ export class Cli {
     );
   }
 
-  /** Returns the id of the service that the folder or one above it is linked to, in this installation and workspace. */
+  /** Returns the id of the service to which the folder or a parent is linked, in this installation and workspace. */
   async #linkOf(folder: string): Promise<string | null> {
     const { links } = await this.settings();
     if (Object.keys(links).length === 0) return null;
@@ -154,14 +154,14 @@ export class Cli {
     });
   }
 
-  /** Asks; --yes answers yes. The Enter key alone answers with `initial`. Throws 130 for no. */
+  /** Asks for confirmation; --yes confirms. The Enter key alone answers `initial`. Throws 130 for no. */
   async confirm(message: string, initial = false): Promise<void> {
     if (this.options.yes) return;
     if (!(await this.terminal.confirm(message, initial))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
   }
 }
 
-/** Returns the address of an installation: without a slash at the end, and without the API's own path. Throws 2. */
+/** Returns an installation's address, without a slash at the end and without the API's own path. Throws 2. */
 export function normalUrl(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
   let url: URL;
@@ -175,7 +175,7 @@ export function normalUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api(\/v1)?$/, '');
 }
 
-/** Returns the workspaces that a key may act in: the one that it was made for. */
+/** Returns the workspaces in which a key may act: the one for which it was made. */
 export async function workspacesOf(url: string, key: string, signal: AbortSignal): Promise<Workspace[]> {
   const { body } = await send(`${url}/api/v1/workspaces`, {
     method: 'GET',

@@ -8,13 +8,13 @@ type Step = Deployment['steps'][number];
 const WIDTH = 9;
 const MAX_ERROR_LINES = 12;
 
-/** Returns a step that ended: `  build    11.8 s   usually 14 s`. */
+/** Returns the line of a step that has ended: `  build    11.8 s   usually 14 s`. */
 export function stepLine(step: Step, note: string): string {
   const ms = Date.parse(step.finishedAt ?? step.startedAt) - Date.parse(step.startedAt);
   return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
 }
 
-/** Returns the step that runs, after `ms`. */
+/** Returns the line of the running step, after `ms`. */
 export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
@@ -31,12 +31,12 @@ export function usualBuild(earlier: readonly Deployment[]): number | null {
   return times.length < 2 ? null : (times[Math.floor(times.length / 2)] ?? null);
 }
 
-/** Returns the time from the request to the end, in milliseconds. */
+/** Returns the time from request to end, in milliseconds. */
 export function wholeTime({ createdAt, finishedAt }: Deployment): number {
   return finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
 }
 
-/** Returns the cause of a failure, indented; the log has the rest. */
+/** Returns the cause of a failure, indented. The log has the rest. */
 export function errorLines({ error }: Deployment): string[] {
   const lines = printable(error)
     .split('\n')
@@ -45,7 +45,7 @@ export function errorLines({ error }: Deployment): string[] {
   return shown.map((line) => `    ${line}`);
 }
 
-/** Returns what still serves after a deployment that did not go live, and where to read on. */
+/** Returns lines about what still serves after an unsuccessful deployment, and where to read more. */
 export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
   const serves =
     liveDeploymentId === null ? 'No release is live yet.' : `Release ${shortId(liveDeploymentId)} is still live.`;

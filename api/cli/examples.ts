@@ -51,7 +51,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'db restore': 'rnv db restore orders-db 4f2c1a',
 };
 
-/** Adds the example to the help of each command below this one. Commands without an example get none. */
+/** Adds the example to the help of each command below this one, if there is one. */
 export function addExamples(command: Command, path: readonly string[] = []): void {
   for (const child of command.commands) {
     const name = [...path, child.name()];

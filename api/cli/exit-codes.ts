@@ -13,7 +13,7 @@ export const EXIT = {
   unreachable: 8,
   failed: 20,
   cancelled: 21,
-  /** The wait ended; the work goes on. */
+  /** The wait timed out; the work continues. */
   timedOut: 22,
   interrupted: 130,
 } as const;
@@ -22,7 +22,7 @@ export const EXIT = {
 export class CliError extends Error {
   readonly exitCode: number;
 
-  /** `exitCode` is one of `EXIT`, or that of a command that was run. */
+  /** `exitCode` is one of `EXIT`, or the exit code of a command that was run. */
   constructor(exitCode: number, message: string) {
     super(escaped(message));
     this.name = 'CliError';
@@ -30,7 +30,7 @@ export class CliError extends Error {
   }
 }
 
-/** Returns an answer that is missing without a terminal. `flag` is what gives it. */
+/** Returns the error for an answer that cannot be asked without a terminal. `flag` provides the answer. */
 export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }
@@ -48,7 +48,7 @@ const BY_STATUS: Readonly<Record<number, number>> = {
   504: EXIT.unreachable,
 };
 
-/** Returns the exit code of a failed answer of the API. */
+/** Returns the exit code for a failed answer of the API. */
 export function exitCodeOf(status: number): number {
   return BY_STATUS[status] ?? EXIT.unexpected;
 }

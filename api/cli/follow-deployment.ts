@@ -10,18 +10,19 @@ import { waitUntil } from './wait-until.js';
 export interface FollowOptions {
   /** In milliseconds. */
   timeout: number;
-  /** Shows every line of the log. */
+  /** True to show every line of the log. */
   verbose: boolean;
 }
 
 const QUICK_MS = 500;
 const CALM_MS = 1000;
-/** Beyond this time a delay of half a second does not matter. */
+/** After this time, a delay of half a second does not matter. */
 const CALM_AFTER_MS = 20_000;
 
 /**
- * Shows a deployment until it has ended. Its record decides how; the log is only shown. An outage is waited for. Throws 20 if it
- * failed, 21 if it was cancelled, 22 after the timeout; then it goes on.
+ * Shows a deployment until it has ended. Throws 20 if it failed, 21 if it was cancelled, 22 after the timeout.
+ * After the timeout the deployment continues. The deployment's record decides how it ended; the log is only shown.
+ * Waits through outages.
  */
 export async function followDeployment(
   cli: Cli,
@@ -81,7 +82,7 @@ function stillRunning(id: string, deployment: Deployment | null, timeout: number
   );
 }
 
-/** Prints each step once, when it has ended, and shows the one that runs. */
+/** Prints each step once, when it has ended, and shows the running one. */
 class StepView {
   readonly #cli: Cli;
   readonly #usual: number | null;
@@ -135,7 +136,7 @@ class LogTail {
     this.#log = verbose ? new LogCursor(api, path, 0) : null;
   }
 
-  /** Prints what came since, with --verbose. Otherwise returns the newest line, for the line of progress. */
+  /** Prints new lines, with --verbose. Otherwise returns the newest line, for the line of progress. */
   async read(): Promise<string> {
     const { terminal } = this.#cli;
     if (this.#log !== null) {
@@ -147,7 +148,7 @@ class LogTail {
     return items.at(-1)?.message ?? '';
   }
 
-  /** Prints the rest after the end, with --verbose. Ignores failed requests. */
+  /** Prints the remaining lines, with --verbose. Ignores failed requests. */
   async rest(): Promise<void> {
     if (this.#log !== null) await this.read().catch(() => undefined);
   }

@@ -3,7 +3,7 @@ import type { LogBatch, LogLine } from './api-types.js';
 
 const BATCH = 500;
 
-/** A place in a log. `path` is that of the log with its filters, `at` the cursor of an earlier answer. */
+/** A position in a log. `path` is the log's path with its filters, `at` the cursor of an earlier answer. */
 export class LogCursor {
   readonly #api: ApiClient;
   readonly #path: string;
@@ -15,7 +15,7 @@ export class LogCursor {
     this.#at = at;
   }
 
-  /** Shows the lines that came since, and returns how many. Throws ApiError; lines that were shown are not shown again. */
+  /** Shows new lines and returns their number. Throws ApiError. No line is shown twice. */
   async read(show: (line: LogLine) => void): Promise<number> {
     let count = 0;
     for (let more = true; more; ) {

@@ -5,12 +5,12 @@ import { CliError, EXIT } from './exit-codes.js';
 import { createProgram } from './program.js';
 import { escaped } from './terminal-text.js';
 
-/** `rnv`, the command line for people who deploy. It knows the API and nothing else of the platform. */
+/** `rnv`, the command line for people who deploy. It uses only the API, and no other part of the platform. */
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 const interruption = new AbortController();
 
-/** Adds `completion`. The library is loaded only for it. */
+/** Adds `completion`. Only this command loads the library. */
 async function addCompletion(program: Command, [command]: readonly string[]): Promise<void> {
   if (command === 'completion' || command === 'complete') {
     const { default: tab } = await import('@bomb.sh/tab/commander');
@@ -39,7 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
     await program.parseAsync(args, { from: 'user' });
     return EXIT.done;
   } catch (error) {
-    // The library has printed its message and the usage.
+    // The library has already printed its message and the usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (stderr.isTTY) stderr.write('\r\u001b[2K');
     if (interruption.signal.aborted) {
@@ -58,11 +58,11 @@ async function main(args: readonly string[]): Promise<number> {
 
 process.once('SIGINT', () => interruption.abort());
 process.once('SIGTERM', () => interruption.abort());
-// The program that reads our output has ended, such as head.
+// The program that reads this output, such as head, has ended.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.unexpected),
 );
 
 const code = await main(process.argv.slice(2));
-// Output to a pipe may still be on its way.
+// Output to a pipe may not be written yet.
 process.stdout.write('', () => process.exit(code));

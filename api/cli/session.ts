@@ -1,6 +1,6 @@
 import { type Answer, send } from './api-client.js';
 
-/** A browser's session for as long as `rnv login` takes: it makes a key, which a key cannot. */
+/** A browser's session for the duration of `rnv login`, because a key cannot make another key. */
 export class Session {
   readonly #url: string;
   readonly #signal: AbortSignal;
@@ -12,7 +12,7 @@ export class Session {
     this.#signal = signal;
   }
 
-  /** Throws ApiError: `unauthenticated`, and `mfa_required` if only the one-time code is missing. */
+  /** Signs in. Throws ApiError: `unauthenticated`, and `mfa_required` if only the one-time code is missing. */
   async signIn(input: { email: string; password: string; otp?: string }): Promise<{ id: string; name: string }[]> {
     await this.#send('POST', '/api/session', input);
     const { csrfToken, workspaces } = (await this.#send('GET', '/api/bootstrap')) as {

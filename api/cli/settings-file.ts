@@ -13,7 +13,7 @@ export interface Login {
   key: string;
 }
 
-/** The service that a folder is deployed to. */
+/** The service to which a folder is deployed. */
 interface Link {
   url: string;
   workspaceId: string;
@@ -21,9 +21,9 @@ interface Link {
 }
 
 export interface Settings {
-  /** The one that was added last is first. */
+  /** The last added one is first. */
   logins: Login[];
-  /** By the real path of the folder. Links are kept here, so that nothing is added to the user's repository. */
+  /** Folder's real path → its link. Links are stored here, so that nothing is added to the user's repository. */
   links: Record<string, Link>;
 }
 
@@ -49,7 +49,7 @@ export async function readSettings(path: string): Promise<{ settings: Settings; 
   }
 }
 
-/** Replaces the file in one step. Only the user can read it at any time. */
+/** Replaces the file in one step. Only its user can ever read it. */
 export async function writeSettings(path: string, settings: Settings): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;

@@ -1,16 +1,19 @@
-/** Texts for people: durations, tables, and what other people wrote. Pure. */
+/** Texts for people: durations, tables, and foreign text. Pure. */
 
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
   /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
 const COLOURS = /^\u001b\[[0-9;]*m$/;
-/** Colours, and the characters of shared/core/plain-text.ts but for line breaks and tabs. */
+/** Colours, and the characters of shared/core/plain-text.ts except line breaks and tabs. */
 const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Removes from foreign text what moves the cursor, sets the title or writes to the clipboard. Colours stay if `colours`. */
+/**
+ * Removes sequences from foreign text that move the cursor, set the title or write to the clipboard.
+ * Keeps colours if `colours`.
+ */
 export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
 }
@@ -20,8 +23,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Writes control sequences out, as in \u001b, so that a terminal shows them and does not act on them. Line breaks and tabs stay,
- * and colours if `colours`.
+ * Writes control sequences as \u001b, so that a terminal shows them and does not act on them.
+ * Keeps line breaks and tabs, and colours if `colours`.
  */
 export function escaped(text: string, { colours = false } = {}): string {
   return text.replace(CONTROLS, (found) =>
@@ -46,7 +49,7 @@ export function ago(ms: number): string {
   return `${Math.round(whole / 86_400)} d`;
 }
 
-/** Milliseconds of `90`, `90s`, `15m`, `2h`, `3d`; null if the text is none of these. */
+/** Returns the milliseconds of `90`, `90s`, `15m`, `2h`, `3d`; null for any other text. */
 export function parseDuration(text: string): number | null {
   const [, number = '', unit = 's'] = /^(\d{1,9}(?:\.\d+)?)\s*(s|m|min|h|d)?$/.exec(text.trim()) ?? [];
   if (number === '') return null;
@@ -54,7 +57,7 @@ export function parseDuration(text: string): number | null {
   return Number(number) * ms;
 }
 
-/** Rows with columns of equal width; the last column is not padded. */
+/** Formats rows with columns of equal width. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
@@ -63,7 +66,7 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(cellOf(row)).join('  ').trimEnd());
 }
 
-/** Returns the end of an id, which tells ids apart: all of them begin with the time. */
+/** Returns the end of an id. All ids begin with the time, so the end distinguishes them. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

@@ -15,10 +15,13 @@ export interface Streams {
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Style = keyof typeof STYLES;
 
-/** Secrets that are read from stdin are no longer than this. In bytes. */
+/** The most bytes of a secret from stdin. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 
-/** The output of the command: data on stdout, everything else on stderr. Of what a terminal obeys, texts may have colours only. */
+/**
+ * The output of the command: data on stdout, everything else on stderr. Texts may contain colours, but no other control
+ * sequence.
+ */
 export class Terminal {
   readonly #streams: Streams;
   readonly #quiet: boolean;
@@ -50,7 +53,7 @@ export class Terminal {
     return this.#streams.stderr.isTTY === true && !this.#quiet;
   }
 
-  /** A line of data. */
+  /** Prints a line of data. */
   data(line: string): void {
     this.progress('');
     this.#streams.stdout.write(`${shown(line)}\n`);
@@ -60,20 +63,20 @@ export class Terminal {
     this.data(JSON.stringify(value, null, this.showsData ? 2 : undefined));
   }
 
-  /** A line of progress, or a hint. */
+  /** Prints a line of progress, or a hint. */
   say(line: string): void {
     if (this.#quiet) return;
     this.progress('');
     this.#streams.stderr.write(`${shown(line)}\n`);
   }
 
-  /** A line that matters also with --quiet. */
+  /** Prints a line that also matters with --quiet. */
   complain(line: string): void {
     this.progress('');
     this.#streams.stderr.write(`${shown(line)}\n`);
   }
 
-  /** Shows what is under way in one line that the next output replaces; nothing without a terminal. */
+  /** Shows progress in one line that the next output replaces. Prints nothing without a terminal. */
   progress(line: string): void {
     if (!this.showsProgress || line === this.#live) return;
     const plain = escaped(line);
@@ -93,7 +96,7 @@ export class Terminal {
     return this.colours ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
 
-  /** What stdin holds, without its last line break. Throws if it is a terminal. */
+  /** Returns the content of stdin without its last line break. Throws if it is a terminal. */
   async input(): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -112,7 +115,7 @@ export class Terminal {
     return this.#streams.stdin.isTTY !== true;
   }
 
-  /** Asks for a text. `flag` gives it without a terminal. */
+  /** Asks for a text. Without a terminal, `flag` provides it. */
   text(message: string, flag: string, initial = ''): Promise<string> {
     const validate = (value?: string) => (value ? undefined : 'An answer is needed');
     const start = initial === '' ? {} : { initialValue: initial };
@@ -133,7 +136,7 @@ export class Terminal {
     return this.#ask(message, flag, (prompts, shared) => prompts.select<string>({ ...shared, options: safe }));
   }
 
-  /** Asks, and throws 130 if the user cancels. The library is loaded when something is asked, which most commands never do. */
+  /** Asks, and throws 130 if the user cancels. Loads the library on first use, because most commands never ask. */
   async #ask<T>(
     message: string,
     flag: string,

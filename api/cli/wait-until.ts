@@ -8,7 +8,7 @@ export interface WaitUntil {
   timeout?: number;
   /** The error after the timeout. */
   late?: () => CliError;
-  /** Between two looks, in milliseconds. It may depend on the time that has passed. */
+  /** The pause between two calls, in milliseconds. It may depend on the elapsed time. */
   intervalMs: number | ((elapsedMs: number) => number);
   /** Returns the message for a lost connection. It is printed once for each outage. */
   lost?: () => string;
@@ -17,8 +17,9 @@ export interface WaitUntil {
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Calls `look` with the milliseconds that have passed until it returns something, and returns that. Goes on after an outage of the
- * API and after a refusal by a limit. Throws `late` after the timeout, and whatever else `look` throws.
+ * Calls `look`, with the elapsed milliseconds, until it returns something, and returns that.
+ * Continues after an outage of the API or a refusal by a limit. Throws `late` after the timeout, and any other error of
+ * `look`.
  */
 export async function waitUntil<T extends object>(
   { signal, terminal }: Cli,

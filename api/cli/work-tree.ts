@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
-/** Git on the user's machine. Nothing in the user's repository changes: no commit, no branch, no remote, no object, no file. */
+/**
+ * Git on the user's machine. It changes nothing in the user's repository: no commit, branch, remote, object or file.
+ */
 
 export interface GitResult {
   code: number;
@@ -17,7 +19,7 @@ export interface GitResult {
 export interface Snapshot {
   sha: string;
   subject: string;
-  /** Files that HEAD does not have as they are; 0 if the commit is HEAD. */
+  /** The number of files that differ from HEAD; 0 if the commit is HEAD. */
   changes: number;
 }
 
@@ -51,7 +53,7 @@ export class WorkTree {
     this.#signal = init.signal;
   }
 
-  /** Close it at the end. Throws 5 if there is no such folder, 1 without git. */
+  /** Opens a folder; the caller closes it. Throws 5 if the folder does not exist, 1 without git. */
   static async open(folder: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<WorkTree> {
     const real = await realpath(resolve(folder)).catch(() => {
       throw new CliError(EXIT.notFound, `There is no folder ${folder}`);
@@ -66,7 +68,7 @@ export class WorkTree {
     await rm(this.#scratch, { recursive: true, force: true });
   }
 
-  /** The folder below the root of its repository, as `rootDirectory` has it. */
+  /** The folder's path below the root of its repository, in the form of `rootDirectory`. */
   get rootDirectory(): string {
     return this.root === null ? '' : relative(this.root, this.folder).split(sep).join('/');
   }
@@ -78,7 +80,7 @@ export class WorkTree {
     return code === 0 ? stdout.trim() : null;
   }
 
-  /** HEAD, or a commit of the files as they are if some differ. That commit is made outside the repository. */
+  /** Returns HEAD, or a commit of the present files if some differ. That commit is made outside of the repository. */
   async snapshot(): Promise<Snapshot> {
     if (this.root === null) return this.#commitOfFolder();
     const head = await this.#git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
@@ -89,7 +91,7 @@ export class WorkTree {
     return changes === 0 ? { sha, subject: await this.#subject(sha), changes } : this.#commitOfTree(sha, changes);
   }
 
-  /** Sends the commit. `unchanged` if the branch is there already. Throws what the platform refused. */
+  /** Pushes the commit. Returns `unchanged` if the branch already has it. Throws the platform's refusal. */
   async push({ sha }: Snapshot, { url, branch, key }: PushTarget): Promise<'pushed' | 'unchanged'> {
     const options = [
       '--porcelain',
@@ -106,11 +108,11 @@ export class WorkTree {
     throw refusalOf(stdout, stderr);
   }
 
-  /** Returns a commit of the tracked and untracked files that are not ignored. */
+  /** Makes a commit of the tracked and untracked files that are not ignored. */
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
-    // With the index of the repository, git reads only the files that changed.
+    // With a copy of the repository's index, git reads only files that have changed.
     await copyFile(resolve(this.folder, own), index).catch(() => undefined);
     const objects = resolve(this.folder, (await this.#must(['rev-parse', '--git-path', 'objects'])).trim());
     const before = parent === null ? '' : await this.#subject(parent);
@@ -154,7 +156,7 @@ export class WorkTree {
     return (await this.#must(['log', '-1', '--format=%s', sha])).trim();
   }
 
-  /** Where objects and index of a temporary commit are. */
+  /** Variables that put objects and index of a temporary commit into a separate folder. */
   #apart: Record<string, string> = {};
 
   get #environment(): NodeJS.ProcessEnv {
@@ -175,9 +177,10 @@ export class WorkTree {
 const KEY = 'RNV_PUSH_KEY';
 
 /**
- * Git asks the helper for the password, and the helper takes it from the environment: the key is in no URL and no argument. The empty
- * helper before it takes the user's own helpers away, so that none of them stores the key. Ours answers for the host of the URL only. `remote`
- * is a name that stands for the URL: no `insteadOf` of the user names it, so that none of them leads the push to another host.
+ * Returns an environment in which git gets the password from a helper that reads it from a variable.
+ * So the key is in no URL and no argument. The empty helper before it disables the user's own helpers, so that none
+ * stores the key. Our helper answers for the URL's host only. `remote` is a name for the URL: the user's `insteadOf`
+ * rules do not match it, so none can redirect the push.
  */
 function keyInEnvironment(
   env: NodeJS.ProcessEnv,

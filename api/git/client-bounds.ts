@@ -1,13 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
-/** What a client of git may send, and how slow it may be. */
+/** How much a git client may send, and how slow it may be. */
 export interface BodyLimits {
-  /** All of the body, as it arrives. */
+  /** The most bytes of the body as it arrives. */
   maxBytes: number;
-  /** What comes before the pack, which git holds in memory: the changes of refs and the options. Null if no pack follows. */
+  /**
+   * The most bytes before the pack, which git holds in memory: changes of refs, and options. Null if no pack follows.
+   */
   maxCommandBytes: number | null;
 }
 
@@ -15,7 +17,7 @@ const MIB = 1024 ** 2;
 /** A command names two commits and a ref. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
-/** Returns the limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack, with its own words. */
+/** Returns the limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack. */
 export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
@@ -23,7 +25,7 @@ export function pushLimits(maxPackBytes: number): BodyLimits {
 /** What a client asks for with one request of a fetch. */
 export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
 
-/** Passes a body on and counts it. Calls `refuse` once if it is larger than its limits, and drops the rest. */
+/** Passes a body on and counts its bytes. If it exceeds its limits, calls `refuse` once and drops the rest. */
 export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (error: AppError) => void): Transform {
   const commands = maxCommandBytes === null ? null : new CommandCounter();
   let bytes = 0;
@@ -45,7 +47,7 @@ export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (
 const HEAD_BYTES = 4;
 const PACK = 'PACK';
 
-/** Counts the bytes before the pack of a push, which are packets with their length before them. */
+/** Counts the bytes before a push's pack. They are packets that begin with their length. */
 export class CommandCounter {
   bytes = 0;
   #head = '';
@@ -67,7 +69,7 @@ export class CommandCounter {
       this.bytes += 1;
       if (this.#head.length < HEAD_BYTES) continue;
       this.#ended = this.#head === PACK;
-      // Git refuses what is no length. All that follows is counted.
+      // Git refuses anything that is not a length. Everything that follows is counted.
       const length = /^[0-9a-f]{4}$/i.test(this.#head) ? Number.parseInt(this.#head, 16) : Number.POSITIVE_INFINITY;
       this.#left = Math.max(0, length - HEAD_BYTES);
       this.#head = '';
@@ -75,7 +77,7 @@ export class CommandCounter {
   }
 }
 
-/** A client may keep the platform waiting for this time, plus the time that its bytes take at the minimum rate. */
+/** A client may delay the platform by this time, plus the time that its bytes take at the minimum rate. */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;
@@ -86,8 +88,8 @@ export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE
 }
 
 /**
- * Calls `end` once if the client sends its body or reads the answer too slowly. The body goes to `body`. Time in which the platform
- * works does not count. Returns a function that stops watching.
+ * Calls `end` once if the client sends its body or reads the answer too slowly. Returns a function that stops watching.
+ * The body goes to `body`. Time in which the platform works does not count.
  */
 export function watchPace(
   { req, res, body }: { req: IncomingMessage; res: ServerResponse; body: Transform },

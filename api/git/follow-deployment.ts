@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { isTerminal, type StepName, statusOf, type TerminalState } from '../../shared/deployments/model.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import type { LogLineRow } from '../../shared/logs/model.js';
@@ -12,7 +12,7 @@ export interface Followed {
   deploymentId: string;
   /** Shows the pusher a line. */
   say: (line: string) => void;
-  /** True when this process is ending: following stops, the deployment goes on. */
+  /** Returns true when this process is ending: following stops, and the deployment continues. */
   isEnding: () => boolean;
 }
 
@@ -23,15 +23,15 @@ export interface FollowedEnd {
 }
 
 const POLL_INTERVAL_MS = 500;
-/** Proxies close a connection on which nothing is sent for a minute. */
+/** Proxies close a connection that has been silent for a minute. */
 const QUIET_MS = 20_000;
 const LINES = 500;
 const HOURS = 24;
 /** Shown when a step begins. */
 const WHILE: Readonly<Record<StepName, string>> = { queued: 'queued', build: 'building', release: 'releasing' };
-/** After every step. */
+/** A time after every step. */
 const LATEST = new Date(8.64e15);
-/** Looks that may fail in a row: the database may be restarted meanwhile. */
+/** How many consecutive reads may fail, because the database may be restarting. */
 const MAX_FAILURES = 120;
 
 /** Shows a deployment's steps and log until it has ended. */
@@ -50,7 +50,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
     try {
       const row = await stateOf(followed);
       const begun = row.steps.map(({ name, startedAt }) => ({ state: WHILE[name], at: new Date(startedAt) }));
-      // A step that lasts less than a look is announced too, before what it printed.
+      // A step that is shorter than the polling interval is announced too, before its output.
       const announce = (until: Date) => {
         for (let step = begun[announced]; step !== undefined && step.at <= until; step = begun[++announced]) {
           speak(`-----> ${step.state}`);
@@ -58,7 +58,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
       };
       if (row.blocked_reason !== '' && row.blocked_reason !== waitsFor) speak(`-----> waits: ${row.blocked_reason}`);
       waitsFor = row.blocked_reason;
-      // Its log is complete when a deployment has ended, so the last read finds the last line.
+      // When a deployment has ended its log is complete, so the last read finds the last line.
       for (let more = true; more; ) {
         const { serviceId, deploymentId } = followed;
         const batch = await readLogs(followed.db, { serviceId, deploymentId, hours: HOURS, after, limit: LINES });

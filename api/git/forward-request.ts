@@ -4,13 +4,13 @@ import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { pipeline } from 'node:stream';
 import type { Config } from '../../shared/core/config.js';
-import { AppError } from '../../shared/core/errors.js';
-import type { ApiContext } from '../http/state.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { ApiContext } from '../http/request-state.js';
 
-/** Proves that an API process forwards a request, which is then not counted or forwarded again. */
+/** Proves that an API process forwarded the request, which is then neither counted nor forwarded again. */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
-/** Headers of one connection, and those that the next connection makes itself. */
+/** Headers of a single connection, and headers that the next connection sets itself. */
 const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
 
 /** Returns the address of this process for other hosts: `INTERNAL_URL`, or the host's own address. */
@@ -28,8 +28,8 @@ export function internalAddress({
 }
 
 /**
- * Passes a request of git to the API process that has the repository, and its answer back. Throws engine_unavailable if none of the
- * addresses takes a connection; nothing of the request was read then.
+ * Passes a git request to the API process that has the repository, and its answer back.
+ * Throws engine_unavailable if no address accepts a connection; nothing of the request was read then.
  */
 export async function forwardTo(ctx: ApiContext, addresses: readonly string[], token: string): Promise<void> {
   const address = await reachable(addresses);
@@ -62,7 +62,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       const passed = { ...answer.headers };
       for (const name of OWN_HEADERS) delete passed[name];
       res.writeHead(answer.statusCode ?? 502, passed);
-      // A pusher that has gone changes nothing for the other host, once it has the whole request.
+      // Once the other host has the whole request, it does not matter that the pusher has gone.
       res.once('close', () => {
         if (!req.complete || ctx.method === 'GET') onward.destroy();
         else answer.resume();
@@ -71,14 +71,14 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       answer.once('end', resolve);
       answer.pipe(res);
     });
-    // A request that breaks off breaks off there as well.
+    // If the request breaks off, it breaks off at the other host as well.
     pipeline(req, onward, (error) => {
       if (error && !req.complete) onward.destroy();
     });
   });
 }
 
-/** Returns the first address that takes a connection. */
+/** Returns the first address that accepts a connection. */
 async function reachable(addresses: readonly string[]): Promise<string | null> {
   for (const address of addresses) {
     const { hostname, port, protocol } = new URL(address);

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable, Transform, Writable } from 'node:stream';
-import { AppError, errorMessage } from '../../shared/core/errors.js';
+import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import { endChild } from '../../shared/core/limited-child.js';
 import { onAbort } from '../../shared/core/on-abort.js';
 import { recordPushed } from '../../shared/pushes/store.js';
-import type { ApiContext } from '../http/state.js';
+import type { ApiContext } from '../http/request-state.js';
 import { type BodyLimits, boundedBody, FETCH_LIMITS, pushLimits, watchPace } from './client-bounds.js';
 import { endPush } from './end-push.js';
 import { gitEnvironment, type Settings, spawnBackend } from './git-process.js';
@@ -22,7 +22,7 @@ export interface Exchange {
   rest: string;
   query: string;
   repository: PushedRepository;
-  /** Aborts if the place of the request goes to another workspace. */
+  /** Aborts if the request's place is given to another workspace. */
   signal: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
 const MAX_ERROR_BYTES = 4096;
 
-/** Refs below this are those of the platform. */
+/** Refs below this prefix belong to the platform. */
 const COMMON: Settings = [
   ['transfer.hideRefs', 'refs/ranvier'],
   ['http.getanyfile', 'false'],
@@ -42,8 +42,8 @@ const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badT
 );
 
 /**
- * Answers a fetch or clone. `anyCommit` allows commits that no branch names. For everybody else git's second protocol is off: with
- * it, git gives out any object whose id is known.
+ * Answers a fetch or clone. `anyCommit` allows commits that no branch names.
+ * For all other clients git's second protocol is disabled, because it serves any object whose id is known.
  */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
@@ -62,12 +62,16 @@ export async function fetchFrom(
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
-/** A push is accepted when its hook is called. This is the time for git to unpack the rest after the pusher has left, in milliseconds. */
+/**
+ * How long git may unpack a push after the pusher has left, in milliseconds. A push is accepted when its hook is
+ * called.
+ */
 const UNPACKS_ALONE_MS = 10_000;
 
 /**
- * Answers a push. What the pusher sent is stored and deployed even if the connection is lost meanwhile: git and its hook go on, and
- * their output is read and dropped. A push that takes longer to unpack is ended: a small pack can stand for hours of work.
+ * Answers a push. A complete push is stored and deployed even if the connection is lost: git and its hook continue.
+ * Their output is then read and dropped. A push that takes too long to unpack is ended, because a small pack can stand
+ * for hours of work.
  */
 export async function pushTo(
   deps: PushDeps,
@@ -110,7 +114,7 @@ export async function pushTo(
   await repositories.tidy(push.service.id, done.pushes >= PUSHES_BEFORE_PACKING);
 }
 
-/** Ends git some time after the client has left, unless the returned function was called before. */
+/** Ends git some time after the client has left, unless the returned function is called first. */
 function endsAlone(socket: Socket, child: ChildProcess): () => void {
   let timer: NodeJS.Timeout | undefined;
   const left = () => {
@@ -126,7 +130,7 @@ function endsAlone(socket: Socket, child: ChildProcess): () => void {
   return stay;
 }
 
-/** Returns null if git refused the push itself. Calls `accepted` when git has unpacked it. */
+/** Receives a push. Returns null if git itself refused it. Calls `accepted` when git has unpacked it. */
 async function receive(
   deps: PushDeps,
   push: Push,
@@ -138,7 +142,7 @@ async function receive(
     const request = await channel.read();
     if (request === null) return null;
     accepted();
-    // Before anything is deployed: a worker must find the repository.
+    // Recorded before anything is deployed, because a worker must find the repository.
     const pushes = await recordPushed(deps.db, push.service.id);
     return { afterwards: await receivePush(deps, push, channel, request), pushes };
   } catch (error) {
@@ -150,9 +154,9 @@ async function receive(
 }
 
 /**
- * Returns the variables of a CGI program, without CONTENT_LENGTH: git then reads until its input ends.
- * With it, git never stops reading an input that ends too early, as it does if this process is killed in the middle of
- * a push. A processor would be busy for good.
+ * Returns the variables of a CGI program. CONTENT_LENGTH is left out, so that git reads until its input ends.
+ * With it, git would never stop reading an input that ends too early, for example if this process is killed during a
+ * push, and would keep a processor busy for ever.
  */
 function environmentOf(
   { ctx, rest, query, repository }: Exchange,
@@ -178,8 +182,8 @@ function environmentOf(
 }
 
 /**
- * Passes the request's body to the child and its answer to the client. Resolves when the child has said everything. A client that
- * sends too much gets an error; one that is too slow loses its connection.
+ * Passes the request's body to the child and its answer to the client. Resolves when the child has ended its output.
+ * A client that sends too much gets an error; one that is too slow loses its connection.
  */
 async function pump(
   { ctx, signal }: Exchange,
@@ -188,7 +192,7 @@ async function pump(
   end: (child: ChildProcess) => void = endChild,
 ): Promise<void> {
   const { req, res } = ctx;
-  // Koa would end the answer by itself.
+  // Without this, Koa would end the answer itself.
   ctx.status = 200;
   ctx.respond = false;
   const lose = () => {
@@ -220,8 +224,9 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   const stdin = child.stdin as Writable;
   stdin.on('error', () => undefined);
   req.pipe(body).pipe(stdin);
-  // Without the rest of its input, `http-backend` waits or reads on for ever. The client closes the connection before the whole body
-  // was read from it, or before the body that arrived was passed on. Git stores only whole requests, so nothing was accepted yet.
+  // Ends git if the client has gone: without the rest of its input, `http-backend` would wait or read for ever. That is
+  // so if the connection closes before the whole body was read, or before it was passed on. Git stores only complete
+  // requests, so nothing was accepted yet.
   const gaveUp = () => {
     if (!req.readableEnded) end();
   };
@@ -230,7 +235,7 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   child.once('exit', () => req.socket.off('close', gaveUp));
 }
 
-/** The head is sent with the first byte after it: until then the request can still be refused. */
+/** Sends git's answer. Its head is sent with the first byte after it: until then the request can still be refused. */
 async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: () => boolean): Promise<void> {
   let read = Buffer.alloc(0);
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -250,7 +255,7 @@ async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: (
   else res.writeHead(500, { 'Content-Type': 'text/plain' });
 }
 
-/** The CGI headers that are passed on; everything else of the answer is ours. */
+/** The CGI headers that are passed on. All other headers of the answer are the platform's. */
 const PASSED = ['content-type', 'cache-control', 'expires', 'pragma'];
 
 function writeHead(res: ServerResponse, answer: Buffer): void {
@@ -266,7 +271,7 @@ function writeHead(res: ServerResponse, answer: Buffer): void {
   if (!res.headersSent) res.writeHead(status);
 }
 
-/** Waits for a client that reads slowly. What a client that is gone does not read is dropped. */
+/** Writes a chunk and waits for a slow client. Drops the chunk if the client is gone. */
 async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
   if (res.destroyed || res.writableEnded || res.write(chunk)) return;
   await Promise.race([once(res, 'drain'), once(res, 'close')]).catch(() => undefined);

@@ -2,7 +2,10 @@ import type { ChildProcess } from 'node:child_process';
 import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.js';
 import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
-/** Git in the API process: a fixed environment, no configuration of the host, bounds on memory and processor time. */
+/**
+ * Git in the API process has a fixed environment, no configuration of the host, and bounds on memory and processor
+ * time.
+ */
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
@@ -14,7 +17,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
 export type Settings = readonly (readonly [key: string, value: string])[];
 
-/** Settings of every command, over the repository's own configuration. */
+/** Settings of every command. They override the repository's own configuration. */
 const HARDENED: Settings = [
   ['core.fsmonitor', 'false'],
   ['core.attributesFile', '/dev/null'],
@@ -57,7 +60,7 @@ export interface GitResult {
   stderr: string;
 }
 
-/** Runs one command in a repository. Resolves also if it fails; rejects if git is not installed. */
+/** Runs one command in a repository. Resolves even if it fails; rejects if git is not installed. */
 export async function runGit(
   repository: string | null,
   args: readonly string[],
@@ -76,8 +79,8 @@ export async function runGit(
 }
 
 /**
- * Starts git's own CGI program. Three further pipes (3, 4, 5) reach the hooks that it starts: what git tells the hook, what the
- * hook answers, and what the pusher is to see.
+ * Starts git's own CGI program. Three more pipes (3, 4, 5) lead to the hooks that it starts.
+ * They carry git's input to the hook, the hook's answers, and messages to the pusher.
  */
 export function spawnBackend(env: Record<string, string>): ChildProcess {
   return spawnLimited(['git', 'http-backend'], {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream';
 import { MAX_UPDATES, type RefUpdate } from '../../shared/pushes/model.js';
 import { FLUSH, type Packet, PacketReader, packet } from './pkt-lines.js';
 
-/** What git tells the hook `proc-receive`. */
+/** What git passes to the hook `proc-receive`. */
 export interface HookRequest {
   updates: RefUpdate[];
   options: string[];
@@ -11,7 +11,7 @@ export interface HookRequest {
   shallowFile: string;
 }
 
-/** What the hook answers for one ref. */
+/** The hook's answer for one ref. */
 export type HookAnswer =
   | { ref: string; ok: true /** Git moves the ref itself. */; byGit?: boolean }
   | { ref: string; ok: false; reason: string };
@@ -32,7 +32,7 @@ export class HookChannel {
     this.#chunks = (input as Readable)[Symbol.asyncIterator]();
     this.#answers = answers as Writable;
     this.#messages = messages as Writable;
-    // A hook that was killed closes its ends. The work goes on without it.
+    // A killed hook closes its pipes. The work continues without it.
     for (const stream of [input as Readable, this.#answers, this.#messages]) stream.on('error', () => undefined);
   }
 
@@ -53,7 +53,7 @@ export class HookChannel {
     if (this.#messages.writable) this.#messages.write(`${printable(line)}\n`);
   }
 
-  /** Answers for all refs; the hook ends. */
+  /** Answers for all refs, which ends the hook. */
   answer(answers: readonly HookAnswer[]): void {
     for (const answer of answers) {
       this.#answers.write(packet(answer.ok ? `ok ${answer.ref}` : `ng ${answer.ref} ${printable(answer.reason)}`));
@@ -85,7 +85,7 @@ export class HookChannel {
   /** Returns the next packet; undefined at the end. */
   async #next(): Promise<Packet | undefined> {
     while (this.#waiting.length === 0) {
-      // A hook that was killed ends the pipe early, which the iterator reports as an error.
+      // A killed hook closes the pipe early, which the iterator reports as an error.
       const { value, done } = await this.#chunks.next().catch(() => ({ value: undefined, done: true as const }));
       if (done) return undefined;
       this.#waiting.push(...this.#reader.push(value));
@@ -99,7 +99,7 @@ function parseUpdate(line: string): RefUpdate {
   return { from, to, ref: ref.join(' ') };
 }
 
-/** Returns a line without the characters that control a terminal; colours stay. */
+/** Removes a line's control characters, except colours. */
 export function printable(line: string): string {
   return (
     line

@@ -1,12 +1,12 @@
 /** Git's pkt-line framing, as far as the hook `proc-receive` uses it. */
 
-/** A packet's text without the line end; null for the flush packet that ends a section. */
+/** A packet's text without the line break; null for the flush packet that ends a section. */
 export type Packet = string | null;
 
 const HEAD_BYTES = 4;
 const MAX_PACKET_BYTES = 65_520;
 
-/** Collects bytes and gives them back as packets. Throws if they are no pkt-lines. */
+/** Collects bytes and returns them as packets. Throws if they are not pkt-lines. */
 export class PacketReader {
   #rest: Buffer = Buffer.alloc(0);
 

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../shared/core/database/client.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
 import { type QueueDeploymentInput, queueDeployment } from '../../shared/deployments/commands.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
@@ -11,7 +11,7 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'authorize'> {
   /** The service whose repository was pushed to. */
   service: Pick<ServiceRow, 'id' | 'workspace_id' | 'configuration'>;
-  /** The deployment gets this id, under which its commit is kept. */
+  /** The id for the deployment, under which its commit is kept. */
   id: string;
   branch: string;
   commitSha: string;
@@ -24,14 +24,14 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'au
 export interface QueuedPush {
   id: string;
   serviceId: string;
-  /** An earlier push of the commit has queued it. */
+  /** True if an earlier push of the commit has queued the deployment. */
   joined: boolean;
 }
 
 /**
- * Queues the deployment of a pushed commit. A push joins the deployment of an earlier one that is open or has just gone live. A branch
- * that is not the service's is deployed to its preview: null if it has none and gets none. Throws what `queueDeployment` and
- * `previewForBranch` throw.
+ * Queues the deployment of a pushed commit, unless an earlier push has one that is open or just live.
+ * A branch other than the service's is deployed to its preview. Returns null if it has none and gets none. Throws what
+ * `queueDeployment` and `previewForBranch` throw.
  */
 export async function queuePush(
   trx: Transaction,
@@ -65,7 +65,7 @@ async function queue(
   return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
-/** Returns an id for a deployment that is to be queued. */
+/** Returns a new id for a deployment. */
 export function newDeploymentId(): string {
   return uuidv7();
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { validate as isUuid } from 'uuid';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { exists } from '../../shared/core/exists.js';
 import { linked } from '../../shared/core/lock-file.js';
 import type { Logger } from '../../shared/core/log.js';
@@ -21,12 +21,12 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** Releases whose commits a repository keeps even without a branch, so that they can be built again. */
+/** How many releases keep their commits even without a branch, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/** A note of `noteShallow` is renewed this often, and is valid for the second time after that, in milliseconds. */
+/** Interval at which a note of `noteShallow` is renewed, and how long it is valid after that, in milliseconds. */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
-/** How many pushes pass before a repository is packed and its unreachable commits are removed. */
+/** After this many pushes, a repository is packed and its unreachable commits are removed. */
 export const PUSHES_BEFORE_PACKING = 20;
 
 /** The bare repositories of services that are deployed by push, below `DATA_DIR/pushed`. */
@@ -59,8 +59,8 @@ export class PushedRepositories {
   }
 
   /**
-   * Opens the service's repository with HEAD at the service's branch, and makes it if it does not exist yet. `repository` is null if
-   * it is on another API host.
+   * Opens the service's repository, with HEAD at the service's branch. Makes it if it is missing. `repository` is null
+   * if it is on another API host.
    */
   async open(
     service: Pick<ServiceRow, 'id' | 'configuration'>,
@@ -85,13 +85,13 @@ export class PushedRepositories {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** Returns a repository that was opened before. */
+  /** Returns a repository that was opened earlier. */
   async at(serviceId: string): Promise<PushedRepository> {
     const { hooks } = await this.prepare();
     return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
   }
 
-  /** Records the repository's size. With `pack` it is packed first, and commits that nothing needs are removed. */
+  /** Records the repository's size. With `pack`, first packs it and removes commits that nothing needs. */
   async tidy(serviceId: string, pack: boolean): Promise<void> {
     const repository = await this.at(serviceId);
     if (pack) {
@@ -103,7 +103,7 @@ export class PushedRepositories {
     await recordSize(this.#db, serviceId, await repository.size(), pack);
   }
 
-  /** Removes the repositories of deleted services; returns how many it removed. */
+  /** Removes the repositories of deleted services. Returns their number. */
   async removeGone(): Promise<number> {
     const names = await readdir(this.#folder).catch(() => []);
     const ids = names.flatMap((name) =>
@@ -148,7 +148,7 @@ export class PushedRepository {
     this.hooks = hooks;
   }
 
-  /** HEAD is the service's branch, which is what a clone checks out. */
+  /** Points HEAD at the service's branch, which a clone then checks out. */
   async pointHead(branch: string): Promise<void> {
     const text = await readFile(join(this.path, 'HEAD'), 'utf8').catch(() => '');
     if (text.trim() === `ref: ${branchRef(branch)}`) return;
@@ -161,12 +161,12 @@ export class PushedRepository {
     return new Set(stdout.split('\n').filter((name) => name !== ''));
   }
 
-  /** Returns the commit at which a branch is; '' if the branch does not exist. */
+  /** Returns the commit of a branch; '' if the branch does not exist. */
   async commitOf(branch: string): Promise<string> {
     return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
   }
 
-  /** Returns true if the id is one of a commit, which a tag or a file is not. */
+  /** Returns true if the id is a commit's, and not a tag's or a file's. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
   }
@@ -176,7 +176,7 @@ export class PushedRepository {
     return (await this.#git('log', '--no-walk', '--format=%s', '--end-of-options', sha)).stdout.trim().slice(0, 200);
   }
 
-  /** Moves a branch. With `from`, only if the branch is there. */
+  /** Moves a branch. With `from`, moves it only from there. */
   async moveBranch(branch: string, to: string, from?: string): Promise<GitResult> {
     return this.#git('update-ref', branchRef(branch), to, ...(from === undefined ? [] : [from]));
   }
@@ -185,7 +185,7 @@ export class PushedRepository {
     return this.#git('update-ref', '-d', branchRef(branch), from);
   }
 
-  /** Keeps a deployment's commit, whatever happens to the branch. */
+  /** Keeps a deployment's commit, even if the branch moves. */
   async keep(deploymentId: string, sha: string): Promise<void> {
     const kept = await this.#git('update-ref', keptRef(deploymentId), sha, NOTHING);
     if (!kept.ok) throw new Error(`the pushed commit cannot be kept: ${kept.stderr}`);
@@ -195,18 +195,18 @@ export class PushedRepository {
     await this.#git('update-ref', '-d', keptRef(deploymentId));
   }
 
-  /** Forgets the commits of all other deployments. */
+  /** Stops keeping the commits of all other deployments. */
   async forgetExcept(kept: ReadonlySet<string>): Promise<void> {
     const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/ranvier');
     for (const id of stdout.split('\n')) if (id !== '' && !kept.has(id)) await this.forget(id);
   }
 
-  /** Packs everything, and removes what nothing refers to and is older than an hour. */
+  /** Packs everything, and removes unreferenced objects that are older than an hour. */
   async pack(): Promise<GitResult> {
     return runGit(this.path, ['gc', '-q', '--prune=1.hour.ago'], { long: true });
   }
 
-  /** Bytes of its objects on the disk. */
+  /** Returns the bytes of its objects on the disk. */
   async size(): Promise<number> {
     const { stdout } = await this.#git('count-objects', '-v');
     const kib = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(stdout)?.[1] ?? 0);
@@ -214,15 +214,15 @@ export class PushedRepository {
   }
 
   /**
-   * Notes the commits at which the history of a shallow push ends, until `adoptShallow`. `lines` are ids of commits. The push is held until
-   * then, or until `release`.
+   * Notes the commits at which the history of a shallow push ends, until `adoptShallow`. `lines` are ids of commits.
+   * Until then, or until `release`, the push is held.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     await writeFile(note, lines, { mode: 0o600 });
     const renew = () => {
       const now = new Date();
-      // The note is gone once it was adopted.
+      // After it was adopted, the note is gone.
       utimes(note, now, now).catch(() => undefined);
     };
     this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
@@ -234,16 +234,16 @@ export class PushedRepository {
   }
 
   /**
-   * Returns true while git is going to move the ref of a shallow push itself.
-   * If its ref or the file `shallow` changed meanwhile, git would die without an answer, and the pusher's git would
-   * wait for ever. The note of a process that died holds for a minute.
+   * Returns true while git is about to move the ref of a shallow push itself. If its ref or the file `shallow` changed
+   * meanwhile, git would die without an answer, and the pusher's git would wait for ever. The note of a process that
+   * died is valid for a minute.
    */
   async isHeld(deploymentId: string): Promise<boolean> {
     const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);
     return note !== null && Date.now() - note.mtimeMs < NOTE_HOLDS_MS;
   }
 
-  /** Makes a note of `noteShallow` part of the repository, unless git has done so itself. */
+  /** Adds a note of `noteShallow` to the repository, unless git has already done so. */
   async adoptShallow(deploymentId: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     const noted = await readFile(note, 'utf8').catch(() => null);
@@ -253,7 +253,7 @@ export class PushedRepository {
     const added: string[] = [];
     for (const id of idsOf(noted)) if (!known.includes(id) && (await this.#lacksParent(id))) added.push(id);
     if (added.length > 0) {
-      // The lock file is that of git: another push fails instead of losing lines.
+      // This is git's own lock file: another push fails instead of losing lines.
       await writeFile(`${path}.lock`, `${[...known, ...added].join('\n')}\n`, { mode: 0o644, flag: 'wx' });
       await rename(`${path}.lock`, path);
     }

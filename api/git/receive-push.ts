@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
 import type { Config } from '../../shared/core/config.js';
 import { serviceUrl } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
-import { AppError, errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { AppError, errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { closePreview, previewOfBranch } from '../../shared/previews/store.js';
 import { decideRef, type RefUpdate, readPushOptions } from '../../shared/pushes/model.js';
@@ -43,8 +43,9 @@ export type Afterwards = () => Promise<void>;
 const NOTHING = /^0+$/;
 
 /**
- * Carries out a push whose objects git has stored, and answers git for each ref. Deletes and moves branches, deploys the commit of
- * the service's branch and shows the pusher its progress. A pusher that disconnects changes nothing.
+ * Carries out a push whose objects git has stored, and answers git for each ref.
+ * Deletes and moves branches, deploys the commit of the service's branch and shows the pusher its progress. If the
+ * pusher disconnects, the work continues.
  */
 export async function receivePush(
   deps: PushDeps,
@@ -123,7 +124,8 @@ async function deleteBranch(
 }
 
 /**
- * Deploys a branch to its preview. Null if it has none and gets none. If a wanted preview cannot be made, the pusher is shown why.
+ * Deploys a branch to its preview. Returns null if it has none and gets none.
+ * If a wanted preview cannot be made, shows the pusher why.
  */
 async function showBranch(
   deps: PushDeps,
@@ -139,7 +141,7 @@ async function showBranch(
   try {
     return await deployBranch(deps, push, channel, update, options);
   } catch (error) {
-    // The branch is stored all the same: a used-up limit of previews is no reason to lose work.
+    // The branch is stored anyway: reaching the limit of previews is no reason to lose work.
     if (!(error instanceof AppError)) throw error;
     channel.say(`-----> No preview of ${options.branch}: ${error.message}`);
     return null;
@@ -177,10 +179,9 @@ interface Done {
 }
 
 /**
- * Deploys a pushed commit, and shows the pusher how it goes. Null if the branch has no preview and gets none.
- *
- * Git fails after a shallow push of a ref that its hook has moved, so git moves that ref itself at the end, and what it may have moved too
- * early is set right afterwards.
+ * Deploys a pushed commit, and shows the pusher its progress. Returns null if the branch has no preview and gets none.
+ * Git fails after a shallow push if its hook has moved a ref, so git moves that ref itself at the end. Afterwards this
+ * corrects a ref that git moved too early.
  */
 async function deployBranch(
   deps: PushDeps,
@@ -195,7 +196,7 @@ async function deployBranch(
     throw new AppError('engine_unavailable');
   });
   const wanted = newDeploymentId();
-  // Before the deployment exists, so that no worker looks for a commit that nothing keeps.
+  // Kept before the deployment exists, so that a worker finds the commit.
   await repository.keep(wanted, to);
   if (shallow !== '') await repository.noteShallow(wanted, shallow);
   const queued = await deps.db
@@ -267,7 +268,7 @@ function refused(ref: string, reason: string): Done {
   return done({ ref, ok: false, reason });
 }
 
-/** Shows why there is no new release; returns the reason in a few words. */
+/** Shows the pusher why there is no new release. Returns the reason in a few words. */
 function explain(channel: HookChannel, { status, error }: { status: string; error: string }, id: string): string {
   channel.say('');
   if (status === 'unknown') {
@@ -281,7 +282,7 @@ function explain(channel: HookChannel, { status, error }: { status: string; erro
   return status === 'failed' ? 'the deployment failed' : 'the deployment was cancelled';
 }
 
-/** Shows why nothing is deployed; returns the reason in one line. */
+/** Shows the pusher why nothing is deployed. Returns the reason in one line. */
 function refusal(deps: PushDeps, channel: HookChannel, error: unknown): string {
   if (!(error instanceof AppError)) {
     deps.log.error({ err: error }, `a push failed unexpectedly: ${errorMessage(error)}`);

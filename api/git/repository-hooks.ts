@@ -5,13 +5,13 @@ import { exists } from '../../shared/core/exists.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /**
- * The hooks of pushed repositories. They are relays: git starts them with the pipes 3, 4 and 5 of `http-backend`, and the API
- * process at the other ends decides. If that process dies, the pipes end, and with them the hook.
+ * The hooks of pushed repositories. They are relays: git starts them with the pipes 3, 4 and 5 of `http-backend`, and
+ * the API process at the other ends decides. If that process dies, the pipes close and the hook ends.
  */
 
 /**
- * Relays everything to the API. First it names the file with the commits at which the history of a shallow push ends; '' if the
- * push is not shallow.
+ * Relays everything to the API. It first sends the path of the file with the commits at which the history of a shallow
+ * push ends; '' if the push is not shallow.
  */
 const PROC_RECEIVE = `#!/bin/sh
 # The shell gives a background command no input, except one that is named.
@@ -28,7 +28,7 @@ kill $input 2>/dev/null
 exit 0
 `;
 
-/** Refuses other refs than branches before `proc-receive`, so that nothing of the push is kept. */
+/** Refuses refs other than branches before `proc-receive`, so that nothing of the push is kept. */
 const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do
@@ -49,7 +49,7 @@ done
 
 const HOOKS: Readonly<Record<string, string>> = { 'proc-receive': PROC_RECEIVE, 'pre-receive': PRE_RECEIVE };
 
-/** Writes the hooks below `folder`, unless they are there; returns their folder. */
+/** Writes the hooks below `folder` unless they exist. Returns their folder. */
 export async function writeHooks(folder: string): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(HOOKS)).digest('hex').slice(0, 16);
   const path = join(folder, `hooks-${hash}`);

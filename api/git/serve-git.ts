@@ -1,19 +1,19 @@
 import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
-import { AppError, conflict } from '../../shared/core/errors.js';
+import { AppError, conflict } from '../../shared/core/error-registry.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { hostsOfFolder } from '../../shared/pushes/store.js';
 import { isForwarded, newForwardToken, serviceOfFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
-import { isPushSource } from '../../shared/services/source.js';
+import { isPushSource } from '../../shared/services/service-source.js';
 import { findServiceBySlug, findServiceView, type ServiceView } from '../../shared/services/store.js';
 import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
 import { callerOfKey } from '../auth/authenticate.js';
 import { assertPermitted } from '../auth/authorize.js';
-import type { ApiDeps, Caller } from '../http/context.js';
+import type { ApiDeps, Caller } from '../http/api-deps.js';
 import { API_ROOT, type Endpoint } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { createFailureLimit, rateLimit } from '../http/rate-limit.js';
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
+import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 import { FORWARDED_HEADER, forwardTo, internalAddress } from './forward-request.js';
 import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './pushed-repositories.js';
@@ -42,7 +42,7 @@ const ENDPOINT: Omit<Endpoint, 'method'> = {
 const READ: Endpoint = { ...ENDPOINT, method: 'GET' };
 const WRITE: Endpoint = { ...ENDPOINT, method: 'POST' };
 
-/** What a request of git asks for. */
+/** A parsed git request. */
 interface GitRequest {
   workspaceId: string;
   name: string;
@@ -52,8 +52,8 @@ interface GitRequest {
 }
 
 /**
- * How many run at a time in this process: of one workspace, and of all. A push lasts as long as its deployment. If all are taken, the
- * workspace with the most loses one to another workspace.
+ * How many pushes run at a time in this process, for one workspace and for all. A push lasts as long as its deployment.
+ * If all places are taken, the workspace with the most loses one to another workspace.
  */
 const PUSHES = { each: 10, all: 100 };
 const FETCHES = { each: 4, all: 16 };
@@ -109,7 +109,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Another API host has the repository. */
+  /** Forwards a request whose repository is on another API host. */
   async function forward(ctx: ApiContext, request: GitRequest, folderId: string): Promise<void> {
     if (wasForwarded(ctx, request)) throw conflict('This API host does not have the repository any more');
     const token = newForwardToken(deps.keyring, nameOf(request), Date.now());
@@ -141,7 +141,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
     const { caller, found } = known;
     ctx.state.caller = caller;
-    // The host that forwards a request has counted it.
+    // The forwarding host has already counted the request.
     if (!wasForwarded(ctx, request)) await limit(ctx);
     if (!found.workspace || caller.workspaceId !== request.workspaceId) throw missing();
     const requireMfa = found.workspace.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
@@ -214,7 +214,7 @@ function parse(ctx: ApiContext): GitRequest {
   return { workspaceId: workspaceId.toLowerCase(), name: name.toLowerCase(), rest, pushes };
 }
 
-/** Returns the user and the password of HTTP basic authentication, '' if there is none. */
+/** Returns user and password of HTTP basic authentication; '' for what is missing. */
 export function basic(header: string): { user: string; password: string } {
   const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header.trim()) ?? [];
   const text = Buffer.from(encoded, 'base64').toString('utf8');
@@ -226,7 +226,7 @@ function missing(): AppError {
   return new AppError('not_found', 'There is no such service in the workspace of this key');
 }
 
-/** Git shows people the text of an answer of this type. */
+/** Answers with a text of a type that git shows to people. */
 function answerAsText(ctx: ApiContext, { status, message, details }: AppError): void {
   if (status === 401) ctx.set('WWW-Authenticate', 'Basic realm="Ranvier", charset="UTF-8"');
   ctx.status = status;

@@ -1,5 +1,5 @@
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { branchRef } from '../../shared/pushes/model.js';
@@ -7,9 +7,10 @@ import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/stor
 import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Moves the branch to a pushed commit that is live, and forgets a commit that failed. A later push that has moved the branch wins.
- * Does nothing if that was done, if the deployment has not ended, or if git is going to move the branch. The push itself calls it,
- * and so does the upkeep, in case the process that received the push died.
+ * Moves the branch to a pushed commit that is live, or forgets a commit that failed.
+ * A later push that has moved the branch takes precedence. Does nothing if the push was settled, if the deployment has
+ * not ended, or if git is about to move the branch. The push itself calls this, and so does the upkeep, in case the
+ * process that received the push died.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;

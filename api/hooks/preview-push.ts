@@ -1,11 +1,11 @@
 import { ownEnvironmentOnly } from '../../shared/commits/commands.js';
 import { insertCommitEvent, pollSoon } from '../../shared/commits/store.js';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { type HookEvent, SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
 import { noteMissingBranch, previewOfBranch } from '../../shared/previews/store.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { getService } from '../../shared/services/store.js';
-import type { ApiDeps } from '../http/context.js';
+import type { ApiDeps } from '../http/api-deps.js';
 import type { HookTarget } from '../resources/hooks/store.js';
 
 export interface PreviewPush {
@@ -16,8 +16,9 @@ export interface PreviewPush {
 }
 
 /**
- * Reports a pushed branch to its preview, and makes the preview under `previewMode: automatic`. Returns the answer; null if the
- * branch has no preview and gets none. Servers report only pushes to the repository itself, so branches of forks never come here.
+ * Reports a pushed branch to its preview, and makes the preview under `previewMode: automatic`.
+ * Returns the answer; null if the branch has no preview and gets none. Servers report only pushes to the repository
+ * itself, so branches of forks never arrive here.
  */
 export async function pushToPreview(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -54,15 +55,15 @@ export async function pushToPreview(
       return { status: 200, reason: `the pull requests of ${branch} are closed, or its commit is deployed already` };
     });
   } catch (error) {
-    // What a person could mend, such as a used-up plan. The next push tries it again.
+    // A person can solve this, for example a plan that is used up. The next push tries again.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${branch}: ${error.message}` };
     throw error;
   }
 }
 
 /**
- * Has the repository asked at once whether a branch with a preview is really gone. The report itself ends nothing: the branch may
- * have been pushed again before it arrived.
+ * Makes the repository due for a poll, to find out whether a branch with a preview is really gone.
+ * The report itself ends nothing: the branch may have been pushed again before it arrived.
  */
 export async function noteDeletedBranch(
   { db }: Pick<ApiDeps, 'db'>,

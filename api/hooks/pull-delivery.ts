@@ -1,13 +1,13 @@
 import { insertCommitEvent } from '../../shared/commits/store.js';
-import type { Transaction } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import type { PullReport } from '../../shared/previews/pull-model.js';
 import { noteRetry, type PullRow } from '../../shared/previews/pull-store.js';
 import type { PreviewRow } from '../../shared/previews/store.js';
 import { recordPull, showPull } from '../../shared/pulls/commands.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService, lockService } from '../../shared/services/store.js';
-import type { ApiDeps } from '../http/context.js';
+import type { ApiDeps } from '../http/api-deps.js';
 import type { HookTarget } from '../resources/hooks/store.js';
 
 export interface PullDelivery {
@@ -20,9 +20,9 @@ export interface PullDelivery {
 type Answer = { status: number; reason: string };
 
 /**
- * Stores a report about a pull request, and makes, updates or deletes its preview. Nothing of a fork is deployed before a member
- * approves its commit. Returns the HTTP status and the reason that the caller of the hook receives. A preview that cannot be made
- * is no error.
+ * Stores a report about a pull request, and makes, updates or deletes its preview. Returns the answer to the hook's
+ * caller.
+ * Nothing of a fork is deployed before a member approves its commit. A preview that cannot be made is no error.
  */
 export async function receivePull(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -51,14 +51,15 @@ export async function receivePull(
     });
     return 'status' in recorded ? recorded : await show(recorded);
   } catch (error) {
-    // For example the plan has no room, or the deletion of an earlier preview has not ended. A sweep tries again.
+    // For example, the plan has no room, or an earlier preview is still being deleted. A sweep tries again.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${name}: ${error.message}` };
     throw error;
   }
 
   /**
-   * Stores a commit event for a preview that exists. Null if there is none, or if it is being deleted. Then, and if the preview was
-   * closed, a retry is recorded first: it makes the preview if this process dies, or if a deletion removes this one meanwhile.
+   * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted.
+   * In those cases, and if the preview was closed, first records a retry. It makes the preview if this process dies, or
+   * if a deletion removes the preview meanwhile.
    */
   async function notifyExisting(
     trx: Transaction,
@@ -70,7 +71,7 @@ export async function receivePull(
     return running && preview ? storeEvent(trx, preview) : null;
   }
 
-  /** A worker checks the reported commit against the repository before anything is deployed. */
+  /** Stores a commit event. A worker checks the reported commit against the repository before anything is deployed. */
   async function storeEvent(trx: Transaction, { service_id, branch }: PreviewRow): Promise<Answer> {
     const stored = await insertCommitEvent(trx, {
       service_id,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Type } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { insertCommitEvent } from '../../shared/commits/store.js';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import {
   deliveryId,
   type Headers,
@@ -13,13 +13,13 @@ import {
   readEvent,
 } from '../../shared/hooks/model.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { clientOf } from '../http/client.js';
-import type { ApiDeps } from '../http/context.js';
+import type { ApiDeps } from '../http/api-deps.js';
+import { clientOf } from '../http/client-identity.js';
 import { type Endpoint, SESSION_ROOT } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
 import { consume, createLimiter } from '../http/rate-limit.js';
-import type { ApiContext, ApiMiddleware } from '../http/state.js';
-import { Turns } from '../http/turns.js';
+import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
+import { Turns } from '../http/workspace-turns.js';
 import { findHookTarget, type HookTarget, recordDelivery } from '../resources/hooks/store.js';
 import { noteDeletedBranch, pushToPreview } from './preview-push.js';
 import { receivePull } from './pull-delivery.js';
@@ -42,21 +42,24 @@ const ENDPOINT: Endpoint = {
   keyed: false,
 };
 /**
- * Requests in a minute. `hook`: genuine deliveries of one hook; `forged`: others of one client at one hook; `unknown`: of one
- * client for hooks that do not exist.
+ * Limits per minute. `hook`: genuine deliveries of one hook. `forged`: other deliveries of one client to one hook.
+ * `unknown`: deliveries of one client to hooks that do not exist.
  */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
-/** Bodies of five MiB that are read at a time, of one workspace and of all. Slow ones of a workspace make room for others. */
+/**
+ * How many bodies of five MiB are read at a time, of one workspace and of all. Slow ones of a workspace make room for
+ * others.
+ */
 const BODIES = { each: 8, all: 40 };
-/** Genuine deliveries that are stored at a time, each with a connection to the database. */
+/** How many genuine deliveries are stored at a time. Each uses a connection to the database. */
 const STORED = { each: 2, all: 6, waiting: 20 };
 /** Repository servers give up after 10 s. */
 const BODY_MS = 20_000;
 
 /**
- * Serves `POST /api/hooks/{hookId}`: deliveries of git servers, and calls of deploy hooks. They are verified, stored, and answered
- * with 202; a worker looks at the repository afterwards. A genuine delivery that deploys nothing gets 200 and the reason, because
- * servers switch off hooks that answer with errors.
+ * Serves `POST /api/hooks/{hookId}`: deliveries of git servers, and calls of deploy hooks.
+ * Verifies and stores them, and answers 202; a worker reads the repository afterwards. A genuine delivery that deploys
+ * nothing gets 200 and the reason, because servers disable hooks that answer with errors.
  */
 export function receiveHook(deps: ApiDeps): ApiMiddleware {
   const { db, keyring } = deps;
@@ -85,7 +88,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Reads the body and checks the signature before anything is taken that other workspaces wait for. */
+  /** Reads the body and checks the signature before using anything for which other workspaces wait. */
   async function readGenuine(ctx: ApiContext, hook: HookTarget, headers: Headers): Promise<HookEvent> {
     const given = new AbortController();
     const release = bodies.take(hook.workspace_id, (reason) => given.abort(reason));
@@ -172,7 +175,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   try {
     await once(req, 'end', { signal: ending.signal });
   } catch {
-    // What is still to come is not read: the connection ends with the answer.
+    // The rest is not read: the connection ends with the answer.
     req.removeAllListeners('data').pause();
     ctx.set('Connection', 'close');
     ending.signal.throwIfAborted();
@@ -183,7 +186,10 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   return Buffer.concat(chunks);
 }
 
-/** Parses the JSON of a delivery, which GitHub can also send as a form. Null if it is none, which deploys nothing. */
+/**
+ * Parses the JSON of a delivery, which GitHub can also send as a form. Returns null for anything else, which deploys
+ * nothing.
+ */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {
     const text = body.toString('utf8');

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '../../shared/core/log.js';
 import type { Metrics } from './metrics.js';
-import type { ApiMiddleware } from './state.js';
+import type { ApiMiddleware } from './request-state.js';
 
-/** Characters of a path that are logged. */
+/** The most characters of a path that are logged. */
 const LOGGED_PATH = 512;
 
-/** Writes one log line and records one observation for each request, when it is answered or its connection is lost. */
+/** Writes a log line and records an observation for each request, after its answer or lost connection. */
 export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
   return async (ctx, next) => {
     const begun = performance.now();

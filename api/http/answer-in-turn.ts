@@ -1,15 +1,15 @@
-import type { ApiDeps } from './context.js';
-import { completion, perform, requestOf } from './perform.js';
+import type { ApiDeps } from './api-deps.js';
+import { completion, perform, requestOf } from './perform-request.js';
+import type { ApiStep } from './request-state.js';
 import type { Route, SignInLimits } from './route.js';
-import type { ApiStep } from './state.js';
-import { Turns } from './turns.js';
+import { Turns } from './workspace-turns.js';
 
 export interface RequestTurns {
-  /** Requests that hold at most one connection to the database each. The pool has 20. */
+  /** Requests that each hold at most one connection to the database. The pool has 20. */
   usual: Turns;
   /** Log reads that may examine very many lines: the longest statements that callers can cause. */
   searches: Turns;
-  /** Writes that are committed and wait for a worker, a name server or a mail server. They hold no connection. */
+  /** Writes that are committed and wait for a worker, a name server or a mail server, without a connection. */
   completions: Turns;
 }
 
@@ -22,8 +22,8 @@ export function requestTurns(): RequestTurns {
 }
 
 /**
- * Returns the steps that answer a request. Few requests of one workspace use the database at a time. They wait for the network, a worker
- * or the place of a search outside of that turn.
+ * Returns the steps that answer a request. Few requests of one workspace use the database at a time.
+ * They wait for the network, a worker or a search outside of that turn.
  */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);

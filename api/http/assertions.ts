@@ -1,4 +1,4 @@
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 
 /** Returns the row. Throws not_found if there is none. */
 export function found<T>(row: T | undefined): T {
@@ -6,7 +6,7 @@ export function found<T>(row: T | undefined): T {
   return row;
 }
 
-/** Throws invalid_confirmation unless `confirm` is the exact name of what changes for good. */
+/** Throws invalid_confirmation unless `confirm` is exactly the name of what changes irreversibly. */
 export function assertConfirmed(confirm: string, { name }: { name: string }): void {
   if (confirm === name) return;
   throw new AppError('invalid_confirmation', undefined, [{ path: '/confirm', message: 'must be the exact name' }]);

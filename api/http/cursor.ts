@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 
-/** A cursor is refused for another caller, workspace, path or filter. */
+/** What a cursor is bound to. It is refused for another caller, workspace, path or filter. */
 export interface CursorBinding {
   caller: string;
   path: string;
@@ -19,7 +19,10 @@ const ID_BYTES = 16;
 const TAG_BYTES = 16;
 const LENGTH = TIME_BYTES + ID_BYTES + TAG_BYTES;
 
-/** Encodes and decodes the opaque cursors of collections (specification, Pagination 2). They are authenticated and bound to a request. */
+/**
+ * Encodes and decodes the opaque cursors of collections (specification, Pagination 2). They are authenticated and bound
+ * to a request.
+ */
 export class CursorCodec {
   readonly #key: Buffer;
 

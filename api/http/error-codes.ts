@@ -1,10 +1,8 @@
-import type { ErrorCode } from '../../shared/core/errors.js';
+import type { ErrorCode } from '../../shared/core/error-registry.js';
 import { POLICIES, type Policy } from '../../shared/identity/policy.js';
 import type { Endpoint } from './endpoint.js';
 
-/**
- * Returns the codes with which an operation can answer: those of its declaration, and those that its handler throws.
- */
+/** Returns the codes with which an operation can answer, from its declaration and its handler. */
 export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   const { path, access, operation, query, body, keyed, engine, errors } = endpoint;
   const policy = policyOf(operation);
@@ -17,7 +15,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
     invalid_confirmation: body !== null && 'confirm' in body.properties,
     unauthenticated: access !== 'anyone',
     forbidden: inWorkspace && (writes || policy?.role !== 'viewer'),
-    // A page of another site is refused reads as well.
+    // Even reads are refused to pages of another site.
     csrf_failed: access !== 'anyone',
     email_unverified: inWorkspace && writes,
     mfa_required: inWorkspace && writes,
@@ -33,7 +31,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   return [...new Set([...implied, ...errors])];
 }
 
-/** Returns the policy of an operation; undefined for a session's. */
+/** Returns an operation's policy; undefined for a session's operation. */
 export function policyOf(operation: string): Policy | undefined {
   return (POLICIES as Readonly<Record<string, Policy>>)[operation];
 }

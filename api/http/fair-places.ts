@@ -1,12 +1,12 @@
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 
 /**
- * A bounded number of places that groups share fairly. If all are taken, the largest group loses its newest place to a newcomer of a
- * group that remains smaller. So a large group that comes first cannot keep others out.
+ * A bounded number of places that groups share fairly. If all are taken, the largest group loses its newest place to a
+ * newcomer whose group stays smaller. So a large group that comes first cannot keep others out.
  */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };
-  /** By group: the `lose` callbacks of its places, oldest first. */
+  /** Group → the `lose` callbacks of its places, oldest first. */
   readonly #groups = new Map<string, Set<(reason: AppError) => void>>();
   #taken = 0;
 
@@ -19,7 +19,7 @@ export class FairPlaces {
     const places = this.#groups.get(group) ?? new Set();
     const full = this.#taken >= this.#limits.all;
     if (places.size >= this.#limits.each || (full && !this.#makeRoom(places.size + 1))) throw tooMany();
-    // A new function for each place, because a set holds equal functions once.
+    // Each place needs a new function, because a set holds a function only once.
     const place = (reason: AppError) => lose(reason);
     this.#groups.set(group, places.add(place));
     this.#taken += 1;

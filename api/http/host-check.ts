@@ -1,15 +1,16 @@
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import type { Config } from '../../shared/core/config.js';
-import { AppError } from '../../shared/core/errors.js';
-import type { ApiMiddleware } from './state.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { ApiMiddleware } from './request-state.js';
 
 const HOST = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/;
 
 /**
- * Refuses requests whose Host is not a name of the API. Otherwise pages of another site could point their name at this host and pass the
- * browser's same-origin policy (DNS rebinding). An IP address is accepted, because only pages of that address have it as their origin.
- * A request with a key is accepted, because browsers do not send keys by themselves.
+ * Refuses requests whose Host is not a name of the API.
+ * Otherwise pages of another site could point their name at this host and pass the browser's same-origin policy (DNS
+ * rebinding). An IP address is accepted, because only pages of that address have it as their origin. A request with a
+ * key is accepted, because browsers do not send keys by themselves.
  */
 export function checkHost({ publicUrl, apiHosts }: Pick<Config, 'publicUrl' | 'apiHosts'>): ApiMiddleware {
   const names = new Set(['localhost', hostname().toLowerCase(), new URL(publicUrl).hostname, ...apiHosts]);

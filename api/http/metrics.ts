@@ -1,9 +1,9 @@
 import { pollFigures } from '../../shared/commits/store.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { countDeployments, stepDurations } from '../../shared/deployments/deployment-statistics.js';
 import { DEPLOYMENT_STATUSES } from '../../shared/deployments/model.js';
-import { countDeployments, stepDurations } from '../../shared/deployments/statistics.js';
 import { pushedStorage } from '../../shared/pushes/store.js';
-import type { Engine, JobQueue } from '../../shared/queues/engine.js';
+import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 import { edgeFigures } from '../../shared/routing/store.js';
 import { onlineWorkers, repairCounts } from '../../shared/workers/store.js';
 import { Gauge, Histogram, Registry } from './prom-client.js';
@@ -38,7 +38,7 @@ export class Metrics {
   readonly #db: Db;
   readonly #engine: Engine;
 
-  /** Services that have labels of their own. */
+  /** `mostServices` is the number of services with separate labels. */
   constructor(db: Db, engine: Engine, mostServices: number) {
     const registers = [this.#registry];
     this.#services = new ServiceMetrics(this.#registry, db, mostServices);

@@ -8,8 +8,8 @@ export class SchemaComponents {
   readonly schemas: Json = {};
 
   /**
-   * Returns the schema as the document shows it: a reference, if it has a name (`$id`, or the title of `oneOf`) or is
-   * given one.
+   * Returns the schema in the document's form. It is a reference if it has a name (`$id`, or the title of `oneOf`) or
+   * is given one.
    */
   refer(schema: TSchema, name?: string): unknown {
     return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
@@ -19,7 +19,7 @@ export class SchemaComponents {
     if (Array.isArray(value)) return value.map((item) => this.#convert(item));
     if (typeof value !== 'object' || value === null) return value;
     const { $id, title } = value as Json;
-    // A schema's title is a text, that of a field named title is a schema.
+    // A schema's title is a string; a field named title is a schema.
     const isTitled = typeof title === 'string';
     // Object.entries leaves out the symbols under which TypeBox keeps its own data.
     const converted = Object.fromEntries(
@@ -32,7 +32,7 @@ export class SchemaComponents {
     );
     if (typeof $id === 'string') return this.#name($id, converted);
     if (!isTitled) return converted;
-    // What is said of one use of the schema stands beside the reference.
+    // The description of one use of the schema stands beside the reference.
     const { default: fallback, description, ...common } = converted;
     return {
       ...this.#name(title, common),
@@ -47,7 +47,10 @@ export class SchemaComponents {
   }
 }
 
-/** Returns a record's schema with `additionalProperties`: client generators do not know `patternProperties`. */
+/**
+ * Returns a record's schema with `additionalProperties`.
+ * Client generators do not know `patternProperties`.
+ */
 function asMap({ patternProperties, ...schema }: Json): Json {
   const [record, ...further] = Object.entries(patternProperties ?? {});
   if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };
@@ -55,7 +58,7 @@ function asMap({ patternProperties, ...schema }: Json): Json {
   return { ...schema, propertyNames: { pattern }, additionalProperties };
 }
 
-/** Alternatives that name only what they require, with the types of these fields: client generators need them. */
+/** Adds the fields' types to alternatives that only name required fields. Client generators need them. */
 function withAlternatives({ oneOf, ...schema }: Json): Json {
   if (!Array.isArray(oneOf)) return oneOf === undefined ? schema : { ...schema, oneOf };
   const properties = schema.properties as Json;

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
 import { VERSION } from '../../shared/core/version.js';
 import { type Access, type Endpoint, SESSION_ROOT } from './endpoint.js';
 import { errorCodesOf, policyOf } from './error-codes.js';
@@ -9,16 +9,16 @@ import { exampleOf } from './schema-example.js';
 
 /** The texts of the document that do not belong to a route. */
 export interface ApiTexts {
-  /** The description of each tag; an operation's tag is the part of its name before the dot. */
+  /** The description of each tag. An operation's tag is the part of its name before the dot. */
   tags: Readonly<Record<string, string>>;
-  /** The deliveries that the platform sends: the schema of their bodies by event. */
+  /** The deliveries that the platform sends: event → schema of the body. */
   deliveries: Readonly<Record<string, { description: string; body: TSchema }>>;
 }
 
 /**
- * Returns the OpenAPI 3.1 document of routes, made of the same schemas that validate their requests.
- * Schemas with a name become components. All paths are below one server, because generators of clients ignore servers
- * of single paths.
+ * Returns the OpenAPI 3.1 document of routes, made of the schemas that validate their requests.
+ * Named schemas become components. All paths are below one server, because client generators ignore servers of single
+ * paths.
  */
 export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
   const components = new SchemaComponents();
@@ -119,7 +119,7 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   503: 'The request took too long and changed nothing',
 };
 
-/** One response for each status that an operation can answer with. Operations name their own codes beside the reference. */
+/** Returns one response for each status of an operation. The operation names its own codes beside the reference. */
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(
@@ -187,7 +187,10 @@ function errorText(code: ErrorCode): string {
   return `${code}: ${ERROR_REGISTRY[code].message}`;
 }
 
-/** Operations that give access to people need a session, because a key that could add members would outlive its own rights. */
+/**
+ * Returns the credentials that an operation accepts. Operations that give access to people need a session.
+ * A key that could add members would outlive its own rights.
+ */
 function securityOf({ operation, access }: Endpoint): Json[] {
   return SECURITY[policyOf(operation)?.sessionOnly ? 'session' : access];
 }
@@ -236,7 +239,7 @@ function headerReferences(names: string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The tag of `group-variable.list` is `group-variable`. */
+/** Returns the tag of an operation: that of `group-variable.list` is `group-variable`. */
 function tagOf({ operation }: Endpoint): string {
   return operation.slice(0, operation.indexOf('.'));
 }

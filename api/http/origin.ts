@@ -1,14 +1,15 @@
-import type { ApiContext } from './state.js';
+import type { ApiContext } from './request-state.js';
 
 /**
- * Whether one of our pages sent the request; 'unknown' without any of the headers, as from programs that are not browsers.
- * Other sites cannot misuse such programs, because they attach no credentials by themselves.
+ * Whether one of our pages sent the request. 'unknown' without any of the headers, as from programs that are not
+ * browsers. Other sites cannot misuse such programs, because they add no credentials by themselves.
  */
 export type Sender = 'own' | 'foreign' | 'unknown';
 
 /**
- * Reads headers that browsers set and pages cannot forge: Sec-Fetch-Site, which is absent in older browsers and without
- * TLS, Origin, and Referer. A page on another port of our host is foreign.
+ * Reads headers that browsers set and pages cannot forge.
+ * These are Sec-Fetch-Site, which is absent in older browsers and without TLS, Origin, and Referer. A page on another
+ * port of our host is foreign.
  */
 export function senderOf(ctx: ApiContext, publicUrl: string): Sender {
   const site = ctx.get('Sec-Fetch-Site');

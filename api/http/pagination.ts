@@ -1,5 +1,5 @@
 import { COMPLETE, type Page, type PageRequest } from '../../shared/core/database/page.js';
-import type { Caller } from './context.js';
+import type { Caller } from './api-deps.js';
 import type { ReadRequest } from './route.js';
 import type { PageQuery } from './schema.js';
 
@@ -12,14 +12,17 @@ export interface PageView {
   nextCursor: string | null;
 }
 
-/** Returns whose cursor it is: one key's, or all sessions' of one user. */
+/** Returns the owner of a cursor: one key, or all sessions of one user. */
 function cursorOwner({ kind, userId, credentialId }: Caller): string {
   return kind === 'session' ? userId : credentialId;
 }
 
 type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
-/** Returns true if the caller asked for pages. Otherwise a collection may be complete (specification, Pagination). */
+/**
+ * Returns true if the caller asked for pages. If not, a collection may be answered completely (specification,
+ * Pagination).
+ */
 export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }

@@ -1,10 +1,10 @@
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
-import { clientOf } from './client.js';
-import { SharedWindows, type Taken } from './shared-window.js';
-import type { ApiContext, ApiStep } from './state.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import { clientOf } from './client-identity.js';
+import type { ApiContext, ApiStep } from './request-state.js';
+import { SharedWindows, type Taken } from './shared-rate-limit.js';
 
 const MINUTE = 60;
 
@@ -56,7 +56,7 @@ export function createFailureLimit(db: Db, limits: Config['rateLimits']): Failur
 
 const MAILS_AN_HOUR = 5;
 
-/** Limits the mails that one user can request. */
+/** Limits the e-mails that one user can request. */
 export interface MailLimit {
   take(ctx: ApiContext, userId: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../../shared/core/database/client.js';
-import { AppError } from '../../shared/core/errors.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { receiptTotals } from '../../shared/receipts/store.js';
 
 /** Limits for one workspace. A receipt is retained for 24 hours. */
@@ -15,8 +15,8 @@ interface Totals {
 }
 
 /**
- * Limits the receipts of a workspace. Receipts are never dropped early: beyond the limit, writes with Idempotency-Key are refused.
- * Receipts of other API processes count after at most ten seconds.
+ * Limits the receipts of a workspace. Receipts are never dropped early: beyond the limit, writes with Idempotency-Key
+ * are refused. Receipts of other API processes count after at most ten seconds.
  */
 export class ReceiptQuota {
   readonly #limits: { count: number; bytes: number };

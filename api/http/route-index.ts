@@ -1,8 +1,8 @@
-import type { ApiContext, ApiMiddleware, ApiStep } from './state.js';
+import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
 interface IndexedRoute {
   method: string;
-  /** With `:name` for each parameter, which is a UUID. */
+  /** The path with `:name` for each parameter, which is a UUID. */
   path: string;
   steps: readonly ApiStep[];
 }
@@ -16,8 +16,8 @@ const UUID_LENGTH = 36;
 const DASH = 0x2d;
 
 /**
- * Finds a route by its path in one look-up. The router tries the pattern of every route, so it only gets the other requests: a
- * parameter that is no UUID, HEAD, a wrong method, an unknown path.
+ * Finds a route by its path in one look-up. The router would try every route's pattern, so it only handles other
+ * requests: a parameter that is not a UUID, HEAD, a wrong method, an unknown path.
  */
 export class RouteIndex {
   readonly #entries = new Map<string, Entry>();
@@ -33,7 +33,7 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // The path itself may have a segment `:`.
+      // The path itself may contain a segment `:`.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';
@@ -59,7 +59,7 @@ export function shapeOf(path: string): { shape: string; ids: string[] } {
   return { shape, ids };
 }
 
-/** Runs the steps one after the other. Only steps that return a promise are awaited. */
+/** Runs the steps in order. Awaits only steps that return a promise. */
 export async function takeSteps(steps: readonly ApiStep[], ctx: ApiContext): Promise<void> {
   for (const step of steps) {
     const waiting = step(ctx);

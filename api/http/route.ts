@@ -1,17 +1,17 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { AuditDetails, AuditEntry } from '../../shared/audit/store.js';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
-import type { ErrorCode } from '../../shared/core/errors.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
+import type { ErrorCode } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { AccessFacts, OperationName } from '../../shared/identity/policy.js';
 import type { ReceiptKey } from '../../shared/receipts/store.js';
 import type { KeyAccess } from '../auth/access-store.js';
 import type { GuessLimit } from '../auth/guess-limit.js';
 import type { HashGate } from '../auth/hash-gate.js';
-import type { ApiDeps, Caller, WorkspaceAccess } from './context.js';
+import type { ApiDeps, Caller, WorkspaceAccess } from './api-deps.js';
 import { type Access, API_ROOT, type Endpoint, SESSION_ROOT } from './endpoint.js';
 import type { MailLimit } from './rate-limit.js';
-import type { ApiContext } from './state.js';
+import type { ApiContext } from './request-state.js';
 
 /** The names of a path's parameters. */
 type ParamsOf<Path extends string> = Path extends `${infer _}:${infer Name}/${infer Rest}`
@@ -33,20 +33,26 @@ export interface ReadRequest<Path extends string = string, Query = unknown> {
   /** The requested path with its ids in lower case. Cursors are bound to it. */
   path: string;
   db: Db;
-  /** Records that were read together with the caller's key; undefined if the handler has to read them. */
+  /** Records that were read together with the caller's key; undefined if the handler must read them. */
   found: Pick<KeyAccess, 'service'> | undefined;
 }
 
-/** A write runs in one transaction together with its receipt. The transaction commits after the handler has returned. */
+/**
+ * What a write's handler receives. The write runs in one transaction with its receipt, which commits after the handler
+ * has returned.
+ */
 export interface WriteRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends Omit<ReadRequest<Path, Query>, 'db' | 'found'> {
   body: Body;
   trx: Transaction;
-  /** The request's Idempotency-Key in its scope. A deployment keeps it for good. */
+  /** The request's Idempotency-Key in its scope. A deployment keeps it for ever. */
   receiptKey: ReceiptKey | null;
-  /** Throws if these facts demand a higher role than the caller has. */
+  /** Throws if these facts require a higher role than the caller has. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
-  /** Throws `engine_unavailable`. Call it before anything is queued; the dispatcher is woken after the commit. The route declares `engine`. */
+  /**
+   * Throws `engine_unavailable`. Must be called before anything is queued; the dispatcher wakes after the commit. The
+   * route declares `engine`.
+   */
   needEngine: () => void;
   /** Adds facts to the audit entry. */
   note: (details: AuditDetails) => void;
@@ -55,15 +61,17 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
   wakeDispatcher: () => void;
 }
 
-/** What `direct` receives. */
+/** The input of a route's `direct` function. */
 export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends ReadRequest<Path, Query>,
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
-  /** Makes the audit entry, which has to be stored with the write. `answer` shows the target as the caller will see it. */
+  /**
+   * Makes the audit entry, which must be stored with the write. `answer` shows the target as the caller will see it.
+   */
   audit: (answer: unknown) => AuditEntry | null;
 }
 
-/** Limits that handlers of session routes apply themselves, because only they know the account. */
+/** Limits that handlers of session routes apply themselves, because only these know the account. */
 export interface SignInLimits {
   guesses: GuessLimit;
   hashing: HashGate;
@@ -138,22 +146,22 @@ interface Definition<
   /** By default 200. */
   status?: Endpoint['status'];
   response: Response;
-  /** False for a write that keeps no receipt. Session routes keep none. */
+  /** False for a write without a receipt. Session routes never have one. */
   keyed?: boolean;
   engine?: true;
-  /** True for a read that can take long: it waits for one of few places. */
+  /** Returns true for a read that can take long. It then waits for one of few places. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Answers a write that waits for a worker or the network. It runs after the commit, outside of any transaction and turn, with the
-   * handler's `pending`. Such a route keeps no receipt.
+   * Answers a write that waits for a worker or the network. Runs after the commit, outside of any transaction and turn,
+   * with the handler's `pending`. Such a route stores no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
-   * Does a write without Idempotency-Key outside of the handler's transaction, or returns null to leave it to the handler. If the
-   * caller sent a key, the service of the path has been read, as for a GET.
+   * Does a write without Idempotency-Key outside of the handler's transaction, or returns null to leave it to the
+   * handler. If the caller sent a key, the path's service has been read, as for a GET.
    */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
@@ -170,8 +178,8 @@ const RequestId = Type.Optional(
 );
 
 /**
- * Declares a route. Access and method decide what its handler receives, its schemas the types of input and output.
- * A route that accepts keys is part of the versioned API; the body of a keyed write may have `requestId` as well.
+ * Declares a route. Access and method determine what its handler receives; its schemas determine the types.
+ * A route that accepts keys is part of the versioned API. The body of a keyed write may also have `requestId`.
  */
 export function defineRoute<
   const Method extends Endpoint['method'],

@@ -1,4 +1,4 @@
-/** Texts by the names of their fields. A field that is not named here is empty. */
+/** Field's name → example text. A field that is not listed is empty. */
 const TEXTS: Readonly<Record<string, string>> = {
   actor: 'ada@example.com',
   author: 'ada',
@@ -67,7 +67,7 @@ interface Schema {
   minimum?: number;
 }
 
-/** Returns a value that a schema accepts, with the required fields of objects. `name` is that of the field. */
+/** Returns a value that a schema accepts, with the required fields of objects. `name` is the field's name. */
 export function exampleOf(schema: Schema, name = ''): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.const !== undefined) return schema.const;

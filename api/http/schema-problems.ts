@@ -1,11 +1,11 @@
 import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
-import type { ErrorDetail } from '../../shared/core/errors.js';
+import type { ErrorDetail } from '../../shared/core/error-registry.js';
 
 const MAX_DETAILS = 20;
 /** Errors are compared with each other, and a body can have hundreds of thousands of them. */
 const MAX_COMPARED = 200;
 
-/** What each format accepts, for messages. */
+/** Format → what it accepts, for messages. */
 const FORMATS: Record<string, string> = {
   branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
   cron: 'a schedule of five fields, such as 0 * * * *',
@@ -16,7 +16,7 @@ const FORMATS: Record<string, string> = {
   uuid: 'a UUID',
 };
 
-/** Lists what is wrong with a value. Each `path` is `prefix` and the place in the value. */
+/** Lists what is wrong with a value. Each `path` is `prefix` and the position in the value. */
 export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
   if (validate(value)) return [];
   const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
@@ -33,14 +33,14 @@ function isImplied(
 ): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
-    // A text of a wrong length is not compared with its pattern (`createAjv`).
+    // A text of a wrong length is not matched against its pattern (`createAjv`).
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
-    // Alternatives are fields of which one is required.
+    // A missing alternative: exactly one of several fields is required.
     case 'required':
       return schemaPath.includes('/oneOf/');
-    // A value that may be null has the errors of both alternatives.
+    // A nullable value has the errors of both alternatives.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
     case 'type':
@@ -105,7 +105,7 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
   }
 }
 
-/** What a pattern accepts. The sentences after it say what the field is for. */
+/** Returns the first sentence, which says what a pattern accepts. The other sentences say what the field is for. */
 function firstSentence(description: string): string {
   return description.split(/\. (?=[A-Z])/, 1)[0] ?? '';
 }

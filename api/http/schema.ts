@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import { type Ajv, loadAjv } from '../../shared/core/ajv.js';
-import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
 import { plainName } from '../../shared/core/plain-text.js';
 import { atMost, stringFormats } from '../../shared/core/string-formats.js';
 import { oneOf } from '../../shared/services/configuration.js';
@@ -11,10 +11,10 @@ export { oneOf };
 export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
 export const Timestamp = Type.String({ format: 'date-time' });
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-/** An object without further fields. One with a name is a component of the OpenAPI document. */
+/** Returns the schema of an object without further fields. With a name it is a component of the OpenAPI document. */
 export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
   Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
-/** The schema with a description of this use of it. */
+/** Adds a description of this use to a schema. */
 export const described = <T extends TSchema>(schema: T, description: string) =>
   Type.Unsafe<Static<T>>({ ...schema, description });
 export const Name = plainName();
@@ -59,20 +59,20 @@ export type PageQuery = Static<typeof PageQuery>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const MAX_DATE_TIME_LENGTH = 40;
-/** The longest text that is matched against a pattern. A longer text matches none. */
+/** A longer text is not matched against patterns and counts as a mismatch. */
 export const MAX_PATTERN_TEXT_LENGTH = 4096;
 
-/** Compiles JSON Schemas with our formats. Bodies are neither coerced nor completed with defaults. */
+/** Compiles JSON Schemas with our formats. Does not coerce bodies or complete them with defaults. */
 export function createAjv(): Ajv {
   const { Ajv, addFormats, fullFormats } = loadAjv();
   const email = fullFormats.email as RegExp;
   const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
-  // With allErrors, patterns and formats also see texts that maxLength refuses. So both have a limit of their own.
+  // With allErrors, patterns and formats also see texts that maxLength refuses, so both have their own limit.
   const ajv = new Ajv({
     allErrors: true,
     strict: true,
     allowUnionTypes: true,
-    // Errors name the schema that they are from: a message has its description.
+    // Errors carry their schema, whose description is used in messages.
     verbose: true,
     code: { regExp: boundedPattern },
   });
@@ -88,7 +88,7 @@ export function createAjv(): Ajv {
   return ajv;
 }
 
-/** A pattern that no text beyond the limit matches. ajv caches patterns by their text. */
+/** A pattern that does not match texts beyond the limit. ajv caches patterns by their text. */
 class BoundedPattern extends RegExp {
   override test(text: string): boolean {
     return text.length <= MAX_PATTERN_TEXT_LENGTH && super.test(text);
@@ -100,7 +100,7 @@ function boundedPattern(pattern: string, flags: string): BoundedPattern {
 }
 boundedPattern.code = 'boundedPattern';
 
-/** Returns the names of the integers of a query, which arrive as text. */
+/** Returns the names of a query's integers, which arrive as text. */
 export function integerFields(schema: TObject): string[] {
   return Object.entries(schema.properties)
     .filter(([, field]) => 'type' in field && field.type === 'integer')

@@ -1,15 +1,15 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { quantile } from '../../shared/metrics/model.js';
 import { busiestServices, type MinuteFigures } from '../resources/metrics/busiest-store.js';
 import { Gauge, type Registry } from './prom-client.js';
 
-/** The label of the sum of all other services. No host name begins with an underscore. */
+/** The label for the sum of all other services. No host name begins with an underscore. */
 const OTHERS = '_others';
 const CLASSES = ['2xx', '3xx', '4xx', '5xx'] as const;
 
 /**
- * Metrics of hosted services for Prometheus. Only the services with the most requests in the last minute have labels of their own; the
- * others are one sum. So the number of series is bounded.
+ * Metrics of hosted services for Prometheus. Only the services with the most requests in the last minute have separate
+ * labels; the others are summed up. So the number of series is bounded.
  */
 export class ServiceMetrics {
   readonly #db: Db;

@@ -1,15 +1,18 @@
 import { validate as isUuid } from 'uuid';
 import type { Ajv } from '../../shared/core/ajv.js';
-import { AppError, type ErrorDetail } from '../../shared/core/errors.js';
+import { AppError, type ErrorDetail } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
 import type { Endpoint } from './endpoint.js';
+import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
 import { problemsOf } from './schema-problems.js';
-import type { ApiStep } from './state.js';
 
-/** Checks path, query and body against the route's schemas. An id that is no UUID is 404; the rest is 400 with details. */
+/**
+ * Checks path, query and body against the route's schemas. An id that is not a UUID is 404; other faults are 400 with
+ * details.
+ */
 export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
-  // Compiling the schemas of all routes takes 0.3 s and 12 MiB, and a process may never need most of them.
+  // Compiled on first use. The schemas of all routes take 0.3 s and 12 MiB, and a process may never need most of them.
   const compiled = lazily(() => ({
     query: ajv().compile(route.query),
     body: route.body ? ajv().compile(route.body) : null,
@@ -24,7 +27,7 @@ export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
     const validators = compiled();
     const { values: query, problems } = readQuery(ctx.querystring === '' ? {} : ctx.query, integers);
     problems.push(...problemsOf(validators.query, query, 'query.'));
-    // A request without a body is one whose fields are all absent. A body of `null` is refused.
+    // A request without a body counts as one without any field. A body of `null` is refused.
     const body = ctx.state.json === undefined ? {} : ctx.state.json;
     if (validators.body) problems.push(...problemsOf(validators.body, body, ''));
     if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);

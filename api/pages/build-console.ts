@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { buildConsole } from './console-build.js';
 
-/** Builds the console if this version has not been built. With `--watch` it goes on and builds after each change. */
+/** Builds the console unless this version was already built. With `--watch`, continues and builds after each change. */
 const POLL_INTERVAL_MS = 700;
 const watch = process.argv.includes('--watch');
 

@@ -7,7 +7,7 @@ import { readIfThere } from '../../shared/core/exists.js';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SOURCES = join(ROOT, 'api/pages/console');
 
-/** Below it: one folder for each version, and `current.json`, which says what the API serves. */
+/** Contains one folder for each version, and `current.json`, which says what the API serves. */
 export const CONSOLE_FOLDER = join(ROOT, 'dist/console');
 const CURRENT_FILE = join(CONSOLE_FOLDER, 'current.json');
 
@@ -17,7 +17,7 @@ export interface CurrentConsole {
   error: string | null;
 }
 
-/** Names what the console is built from: its sources and the versions of all packages. */
+/** Returns the version of the console: a hash of its sources and of all packages' versions. */
 async function consoleVersion(): Promise<string> {
   const paths = (await readdir(SOURCES, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -36,8 +36,8 @@ export async function readCurrent(): Promise<CurrentConsole | null> {
 }
 
 /**
- * Builds the console unless this version has been built, and makes it the one that is served. Several may build at once. Throws what
- * the build failed with, after it has told the API.
+ * Builds the console unless this version was already built, and makes it the served one. Several processes may build at
+ * once. Throws the error of the build, after the API was told of it.
  */
 export async function buildConsole(): Promise<{ version: string; built: boolean }> {
   const version = await consoleVersion();
@@ -48,7 +48,7 @@ export async function buildConsole(): Promise<{ version: string; built: boolean 
   try {
     await runVite(fresh);
     await rename(fresh, join(CONSOLE_FOLDER, version)).catch((error: NodeJS.ErrnoException) => {
-      // Another process was quicker.
+      // Another process was faster.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
     await writeCurrent({ version, error: null });
@@ -89,7 +89,7 @@ async function writeCurrent(current: CurrentConsole): Promise<void> {
   await rename(fresh, CURRENT_FILE);
 }
 
-/** An API that serves an older version has it in memory. A folder with a dot is being built. */
+/** Removes other versions. An API that serves an older one has it in memory. A folder with a dot is being built. */
 async function removeOthers(version: string): Promise<void> {
   for (const entry of await readdir(CONSOLE_FOLDER, { withFileTypes: true })) {
     if (!entry.isDirectory() || entry.name === version || entry.name.startsWith('.')) continue;

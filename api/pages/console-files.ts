@@ -16,17 +16,17 @@ export interface ConsoleFile {
   gzip: Buffer;
 }
 
-/** A version of the console that is complete in memory, about 2 MB: an upgrade of the folder does not disturb it. */
+/** A complete version of the console in memory, about 2 MB, so that an upgrade of the folder does not disturb it. */
 export interface ConsoleFiles {
   version: string;
-  /** By path below the version's folder. */
+  /** File by path below the version's folder. */
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** How often a new version is looked for, at most. */
+/** The least time between two checks for a new version. */
 const MIN_CHECK_INTERVAL_MS = 1000;
 
-/** Finds the console that was built last. It may be built after the API has started. */
+/** Finds the last build of the console, which may be newer than the start of the API. */
 export class BuiltConsole {
   #files: ConsoleFiles | null = null;
   #current: CurrentConsole | null = null;

@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import type { ApiContext, ApiState } from '../http/state.js';
+import type { ApiContext, ApiState } from '../http/request-state.js';
 import { BuiltConsole, type ConsoleFile } from './console-files.js';
 
 /** The page on which a user signs in. A one-time link carries its token in the fragment, which no server logs. */
@@ -8,7 +8,7 @@ const SIGN_IN_PATH = '/sign-in';
 /** The page on which an invited person chooses a password. Its link carries its token in the fragment as well. */
 export const INVITATION_PATH = '/invitation';
 
-/** Nothing outside this server is loaded or called, and nothing inline runs. */
+/** Pages load and call nothing outside of this server, and run no inline script. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,12 +20,12 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Pages that the console draws itself. Every other unknown path stays an error of the API. */
+/** Pages that the console draws. Every other unknown path gets the API's error. */
 const PAGES = ['/', SIGN_IN_PATH, INVITATION_PATH, /^\/w(\/.*)?$/];
 
 const SECONDS_OF_A_YEAR = 31_536_000;
 
-/** Serves the console. Until it is built, and if its build failed, its pages say so. */
+/** Serves the console. Until it is built, or if its build failed, its pages say so. */
 export function consoleRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   const console = new BuiltConsole();

@@ -3,7 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { KoaAdapter } from '@bull-board/koa';
 import type { Middleware } from 'koa';
 import { LISTENER } from '../../shared/queues/bull-pool.js';
-import type { Engine, JobQueue } from '../../shared/queues/engine.js';
+import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 
 /** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
 const COUNTED = [
@@ -32,7 +32,7 @@ export function createBoard(engine: Engine, path: string): Middleware {
   return serverAdapter.registerPlugin() as Middleware;
 }
 
-/** Gives the board what only Redis reports: paused jobs counted as waiting, and workers with an address. */
+/** Adds what only Redis reports: paused jobs counted as waiting, and workers with an address. */
 class PostgresQueueAdapter extends BullMQAdapter {
   readonly #queue: JobQueue;
 

@@ -1,6 +1,6 @@
 import Router from '@koa/router';
-import type { ApiState } from '../http/state.js';
-import { servePage } from './page.js';
+import type { ApiState } from '../http/request-state.js';
+import { servePage } from './serve-page.js';
 
 /** The path of the link in a verification e-mail. The link's fragment is the token. */
 export const VERIFY_PATH = '/api/verify';
@@ -52,7 +52,7 @@ button.onclick = async () => {
 };
 `;
 
-/** Returns the page on which a user verifies an e-mail address. The link is the only credential. */
+/** Serves the page on which a user verifies an e-mail address. The link is the only credential. */
 export function verifyRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   servePage(router, VERIFY_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });

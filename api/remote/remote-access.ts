@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import {
   CLIENT_PATHS,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WebSocket } from 'ws';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { summonWorker } from '../../shared/remote/store.js';
 import { newToken, sameSecret } from '../../shared/secrets/random-token.js';

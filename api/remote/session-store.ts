@@ -1,5 +1,5 @@
 import { type AuditDetails, insertAuditEntry } from '../../shared/audit/store.js';
-import { type Db, oneRow, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-client.js';
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { LOST_SECONDS, type RemoteKind } from '../../shared/remote/model.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';

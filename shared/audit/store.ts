@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowCountOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
@@ -12,7 +12,7 @@ export interface AuditRow {
   credential: 'key' | 'session';
   credential_id: string;
   operation: string;
-  /** Below the workspace, with the ids in it. */
+  /** The path below the workspace, with its ids. */
   path: string;
   target_id: string | null;
   target_name: string;
@@ -24,7 +24,7 @@ export interface AuditRow {
 
 export type AuditDetails = Readonly<Record<string, unknown>>;
 
-/** An entry that is written: who changed what. It never has a value that was written. */
+/** An entry to write: who changed what. It never contains the written value. */
 export type AuditEntry = Omit<AuditRow, 'id' | 'created_at' | 'details'> & Partial<Pick<AuditRow, 'details'>>;
 
 const ENTRY_COLUMNS = [
@@ -44,7 +44,7 @@ export async function insertAuditEntry(trx: Transaction, entry: AuditEntry): Pro
   await rowsOfPrepared(trx, INSERT, auditValues(entry));
 }
 
-/** Returns the values of a new entry, for a statement that writes it together with what it is about. */
+/** Returns the values of a new entry, for a statement that also makes the change. */
 export function auditValues(entry: AuditEntry): unknown[] {
   return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column] ?? null)];
 }
@@ -61,10 +61,10 @@ export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest)
   return fetchPage(query, 'a', page);
 }
 
-/** Rows that one run of retention deletes; the next run goes on. */
+/** How many rows one run of retention deletes. The next run continues. */
 const BATCH = 20_000;
 
-/** Deletes entries of more than 90 days, which is what the database allows. Returns how many. */
+/** Deletes entries of more than 90 days. The database refuses to delete younger ones. Returns how many. */
 export function deleteOldAuditEntries(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -1,9 +1,9 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 import type { BackupStatus } from './model.js';
 
-/** The table of states. A fault of the platform queues a backup again: its next try makes a new archive. */
+/** The table of states. After a fault of the platform, a backup is queued again; its next try makes a new archive. */
 const STATES = {
-  // It fails while it waits if its service is deleted.
+  // A waiting backup fails if its service is deleted.
   queued: { claimed: 'running', failed: 'failed' },
   running: {
     claimed: 'running',
@@ -16,7 +16,7 @@ const STATES = {
   failed: {},
 } as const satisfies Record<BackupStatus, Partial<Record<string, BackupStatus>>>;
 
-/** Backups of data services. */
+/** Backups of databases. */
 export const BACKUPS = defineKind({
   table: 'backups',
   payload: 'backupId',

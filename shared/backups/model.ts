@@ -1,8 +1,8 @@
 import type { LeasedColumns } from '../engine/kind.js';
-import { DATABASE_PLANS } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
+import { DATABASE_PLANS } from '../services/plan-catalog.js';
 
-/** A backup is a checked copy of a data service: queued → running → succeeded | failed. */
+/** A backup is a checked copy of a database: queued → running → succeeded | failed. */
 export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
 
@@ -13,7 +13,7 @@ export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number];
 export const BACKED_UP_KINDS = ['postgres', 'redis'] as const;
 export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
 
-/** How many backups on demand a service may have at a time: each of them costs disk. */
+/** How many backups on demand a service may have at a time, because each needs disk space. */
 export const MAX_MANUAL_BACKUPS = 10;
 
 export interface BackupRow extends LeasedColumns<BackupStatus> {
@@ -32,7 +32,7 @@ export interface BackupRow extends LeasedColumns<BackupStatus> {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Returns how many days a service's backups are kept: what it asks for, at most what its plan allows. */
+/** Returns for how many days a service's backups are kept: the configured number, limited by the plan. */
 export function retentionDays({
   backupRetentionDays,
   plan,
@@ -41,7 +41,9 @@ export function retentionDays({
   return Math.min(backupRetentionDays, most);
 }
 
-/** Returns when a backup of this time expires. A change of the service's configuration changes it for all of its backups. */
+/**
+ * Returns when a backup of this time expires. A change of the service's configuration applies to all of its backups.
+ */
 export function expiryOf(createdAt: Date, configuration: Parameters<typeof retentionDays>[0]): Date {
   return new Date(createdAt.getTime() + retentionDays(configuration) * DAY_MS);
 }
@@ -64,7 +66,8 @@ export interface ScheduledService {
 }
 
 /**
- * Returns the slot for which a backup is due, or null. If several slots were missed it is the latest: one backup makes up for all.
+ * Returns the slot for which a backup is due, or null. After several missed slots it is the latest: one backup replaces
+ * all.
  */
 export function dueSlot({ id, liveSince, lastSlot }: ScheduledService, now: Date): Date | null {
   const offset = slotOfDay(id);
@@ -79,7 +82,7 @@ export interface KeptBackup {
   createdAt: Date;
 }
 
-/** Returns which of a service's backups have expired. The newest good one is kept, however old it is. */
+/** Returns which of a service's backups have expired. The newest good one is kept, whatever its age. */
 export function expiredBackups(
   backups: readonly KeptBackup[],
   configuration: Parameters<typeof retentionDays>[0],
@@ -98,12 +101,12 @@ export function expiredBackups(
 
 const OBJECT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/;
 
-/** Returns true for names that `objectName` makes. Nothing else in a store is ours to remove. */
+/** Returns true for names that `objectName` makes. Nothing else in a store may be removed. */
 export function isObjectName(name: string): boolean {
   return OBJECT.test(name);
 }
 
-/** Returns the name of an archive in its store. `fence` is that of the claim that makes it. */
+/** Returns the name of an archive in its store. `fence` is that of the claim that makes the archive. */
 export function objectName(serviceId: string, backupId: string, fence: number): string {
   return `${serviceId}/${backupId}-${fence}`;
 }

@@ -1,8 +1,16 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import {
+  countOf,
+  type Db,
+  oneRow,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+  valuesOf,
+} from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
+import { failOpen } from '../engine/cancel-requests.js';
 import type { Lease } from '../engine/leases.js';
-import { failOpen } from '../engine/requests.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { ServiceRow } from '../services/rows.js';
 import { BACKUPS } from './kind.js';
@@ -16,7 +24,8 @@ export interface NewBackup {
 }
 
 /**
- * Stores a queued backup, whose job is due at once. Null if another one of the service is under way, or one was made for this slot.
+ * Stores a queued backup, whose job is due at once.
+ * Returns null if another backup of the service is in progress, or one was already made for this slot.
  */
 export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor }: NewBackup) {
   return oneRow<BackupRow>(
@@ -50,7 +59,7 @@ export async function recordArchive(
   return changed > 0;
 }
 
-/** Ends the open backup of a service that is being deleted. Its worker notices that the lease is lost. */
+/** Ends the open backup of a service that is being deleted. Its worker will find its lease lost. */
 export function abandonBackups(trx: Transaction, serviceId: string): Promise<void> {
   return failOpen(trx, BACKUPS, { service_id: serviceId }, 'the service was deleted', 'sealed_key = null');
 }
@@ -59,7 +68,7 @@ export function findBackup(db: Db, serviceId: string, id: string): Promise<Backu
   return db<BackupRow>('backups').where({ id, service_id: serviceId, deleted_at: null }).first();
 }
 
-/** Returns the backup of an id, of any service. */
+/** Returns the backup with this id, of any service. */
 export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
   return db<BackupRow>('backups').where({ id }).first();
 }
@@ -69,7 +78,7 @@ export function listBackups(db: Db, serviceId: string, page: PageRequest): Promi
   return pageOf<BackupRow>(db, 'backups', { service_id: serviceId, deleted_at: null }, page);
 }
 
-/** Returns true if a backup of the service is under way. */
+/** Returns true if a backup of the service is in progress. */
 export async function hasOpenBackup(db: Db, serviceId: string): Promise<boolean> {
   return (await rowCountOf(db, 'select from backups where service_id = ? and finished_at is null', [serviceId])) > 0;
 }
@@ -84,19 +93,19 @@ export function countManualBackups(db: Db, serviceId: string): Promise<number> {
   );
 }
 
-/** Hides a backup that has ended; a sweep removes it. False if it has not ended. */
+/** Hides a backup that has ended; a sweep removes it. Returns false if it has not ended. */
 export async function hideBackup(db: Db, id: string): Promise<boolean> {
   const hide = 'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null';
   return (await rowCountOf(db, hide, [id])) > 0;
 }
 
-/** SQL: true for a data service `s` whose schedule runs. */
+/** SQL: true for a database `s` with a running schedule. */
 const SCHEDULED = `s.kind in ('postgres', 'redis') and s.lifecycle_status = 'active' and not s.archived
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
 /**
- * Returns services whose last scheduled backup is a day old, with the database's time. `dueSlot` decides. Services that have a
- * backup under way, or are being restored, are left out.
+ * Returns services whose last scheduled backup is a day old, for `dueSlot` to decide.
+ * Also returns the database's time. Services with a backup in progress, or being restored, are left out.
  */
 export function servicesToSchedule(
   db: Db,
@@ -150,7 +159,7 @@ export async function backupsByAge(
   }));
 }
 
-/** Hides the backups of services that are deleted: they go with their service. */
+/** Hides the backups of deleted services. */
 export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   await db.raw(
     `update backups b set deleted_at = now() from services s
@@ -158,7 +167,7 @@ export async function hideBackupsOfDeleted(db: Db): Promise<void> {
   );
 }
 
-/** Returns hidden backups whose archive is in one of these stores, or nowhere. */
+/** Returns hidden backups whose archive is in one of these stores, or was never written. */
 export function hiddenBackups(
   db: Db,
   stores: readonly string[],

@@ -1,5 +1,5 @@
-import type { Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { lockService } from '../services/store.js';
@@ -10,13 +10,14 @@ export interface DeployCommitInput {
   eventId: string;
   serviceId: string;
   actor: string;
-  /** The branch's newest commit; null for a deploy hook: the deployment resolves the newest commit itself. */
+  /** The branch's newest commit; null for a deploy hook, whose deployment finds the newest commit itself. */
   commit: { branch: string; sha: string } | null;
 }
 
 /**
- * Queues the deployment of a new commit and ends the event, in one transaction. A commit that is reported twice is deployed once.
- * Returns the deployment's id, or null if another report was first. Throws what `queueDeployment` throws.
+ * Queues the deployment of a new commit and ends the event, in one transaction.
+ * A commit that is reported twice is deployed once. Returns the deployment's id, or null if another report was first.
+ * Throws what `queueDeployment` throws.
  */
 export async function deployCommit(
   trx: Transaction,
@@ -48,9 +49,9 @@ export async function deployCommit(
 }
 
 /**
- * Admits values of the service's own protected environment only. A reported commit has no caller whose role could be checked; that
- * the service deploys by itself was set by a person with the needed role. A service outside of the environment does not get its
- * values.
+ * Allows only values of the service's own protected environment.
+ * A reported commit has no caller whose role could be checked, but a person with the needed role has enabled automatic
+ * deployment. A service outside of the environment does not get its values.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -1,19 +1,19 @@
 import { SKIPPED, skipsDeployment } from '../hooks/model.js';
 
-/** What the database knows of a service's branch. */
+/** What the database stores about a service's branch. */
 export interface KnownCommits {
-  /** The newest commit that was handled; null if none was. */
+  /** The newest handled commit; null if there is none. */
   head: string | null;
   /** The commit of the branch's latest deployment; null if there is none. */
   deployed: string | null;
-  /** A waiting deployment has yet to find out which commit it deploys. */
+  /** True if a waiting deployment has not yet found out which commit it deploys. */
   undecided: boolean;
 }
 
-/** `first`: nothing is known of the branch yet. `wait`: a deployment is about to find the newest commit. */
+/** `first`: the branch is still unknown. `wait`: a deployment is about to find the newest commit. */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
-/** Returns whether the branch's newest commit still has to be handled. */
+/** Returns whether the branch's newest commit must still be handled. */
 export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCommits): Novelty {
   if (commit === head || commit === deployed) return 'known';
   if (undecided) return 'wait';
@@ -24,13 +24,13 @@ export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCo
 export interface CommitFacts {
   autoDeploy: string;
   message: string;
-  /** The files in which it differs from the last deployed commit; null if that is not known. */
+  /** The files in which it differs from the last deployed commit; null if unknown. */
   changed: readonly string[] | null;
-  /** True if a file matters to the service: its path filters. */
+  /** Returns true if a file matters to the service, according to its path filters. */
   matters: (path: string) => boolean;
 }
 
-/** Returns why a new commit is not deployed, or null. */
+/** Returns the reason not to deploy a new commit, or null. */
 export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitFacts): string | null {
   if (autoDeploy !== 'commit') return 'autoDeploy of the service is off';
   if (skipsDeployment(message)) return SKIPPED;
@@ -42,20 +42,20 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
 /** Milliseconds between two polls of a repository. */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
-/** Returns when a repository is polled again, in milliseconds from now. Failures double the pause, up to an hour. */
+/** Returns the wait until a repository's next poll, in milliseconds. Failures double it, up to an hour. */
 export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failures: number }): number {
   const pause = hooked ? POLL_MS.hooked : POLL_MS.unhooked;
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));
 }
 
-/** Returns when a repository is polled for the first time: its fingerprint spreads them over a minute. */
+/** Returns the wait until a repository's first poll. Its fingerprint spreads repositories over a minute. */
 export function firstPoll(fingerprint: Buffer): number {
   return (fingerprint.readUInt32BE(0) % 60) * 1000;
 }
 
-/** Branches of a repository that are recorded for previews. Polling makes no previews of a repository with more. */
+/** The most branches that are recorded for previews. Polling makes no previews of a repository with more. */
 export const MAX_BRANCHES = 1000;
-/** Previews that one poll of a repository asks for; the next poll asks for more. */
+/** The most previews that one poll of a repository requests. The next poll requests more. */
 const MAX_NEW_PREVIEWS = 20;
 
 export interface BranchNews {
@@ -68,8 +68,8 @@ export interface BranchNews {
 }
 
 /**
- * Compares the branches of a repository with the recorded ones. The first poll only records them, because enabling previews is no
- * reason to deploy every old branch. `own` is the branch that the service deploys.
+ * Compares a repository's branches with the recorded ones. `own` is the branch that the service deploys.
+ * The first poll only records them, because enabling previews is no reason to deploy every old branch.
  */
 export function branchNews(
   heads: ReadonlyMap<string, string>,

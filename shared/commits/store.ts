@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { BranchNews, KnownCommits } from './model.js';
 
@@ -8,7 +8,7 @@ export interface CommitEventRow {
   service_id: string;
   hook_id: string | null;
   delivery_id: string | null;
-  /** `preview`: a branch for which polling wants a preview, reported to the service itself. */
+  /** `preview`: a branch that polling has found and that should get a preview. */
   kind: 'push' | 'deploy' | 'preview';
   branch: string;
   before_sha: string;
@@ -22,7 +22,7 @@ export interface CommitEventRow {
 export type NewCommitEvent = Pick<CommitEventRow, 'service_id' | 'kind' | 'actor'> &
   Partial<Pick<CommitEventRow, 'hook_id' | 'delivery_id' | 'branch' | 'before_sha' | 'after_sha'>>;
 
-/** Stores an event that is due. Null if the delivery was stored before. */
+/** Stores an event, which is due at once. Returns null if this delivery was already stored. */
 export async function insertCommitEvent(db: Db, event: NewCommitEvent): Promise<string | null> {
   const id = uuidv7();
   const rows = await db('commit_events')
@@ -37,7 +37,7 @@ export async function findCommitEvent(db: Db, id: string): Promise<CommitEventRo
   return db<CommitEventRow>('commit_events').where({ id }).first();
 }
 
-/** Ends an event. False if it has ended before. */
+/** Ends an event. Returns false if it had already ended. */
 export async function finishCommitEvent(
   db: Db,
   id: string,
@@ -60,7 +60,7 @@ export function deleteOldCommitEvents(db: Db): Promise<number> {
   return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
 
-/** Returns what is known of a service's branch. */
+/** Returns what is stored about a service's branch. */
 export async function knownCommits(db: Db, serviceId: string, branch: string): Promise<KnownCommits> {
   const row = await oneRow<KnownCommits>(
     db,
@@ -81,7 +81,7 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
-/** Returns the commit that the service runs, if it is of this branch. */
+/** Returns the commit that the service runs, if it comes from this branch. */
 export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
     db,
@@ -107,7 +107,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services that must be watched and are not, or have changed since. */
+/** Returns services that should be watched and are not yet, or have changed since. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
@@ -118,7 +118,7 @@ export async function unsyncedServices(db: Db, limit: number): Promise<WatchedSe
   );
 }
 
-/** Watches a service. `firstMs` is when its repository is polled first, in milliseconds from now, if it is a new one. */
+/** Watches a service. For a new repository, `firstMs` is the wait until its first poll, in milliseconds. */
 export async function watchService(
   trx: Transaction,
   { id, updated_at }: Pick<WatchedService, 'id' | 'updated_at'>,
@@ -136,12 +136,12 @@ export async function watchService(
     .merge();
 }
 
-/** Ends watches of services that need none any more, and deletes repositories without services. */
+/** Ends watches that are no longer needed, and deletes repositories without services. */
 export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
-  // If previews are switched on again, old branches are noted anew.
+  // When previews are enabled again, old branches are recorded first.
   await db.raw(
     `update commit_watches w set branches_at = null where branches_at is not null
         and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,
@@ -156,7 +156,7 @@ export interface DueRepository {
   failures: number;
 }
 
-/** Takes repositories that are due. If this process ends before it polls them, they are due again in five minutes. */
+/** Takes repositories that are due. If this process ends before polling them, they are due again in five minutes. */
 export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
   return rowsOf<DueRepository>(
     db,
@@ -169,12 +169,12 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
 }
 
 export type PolledService = WatchedService & {
-  /** A hook reports its pushes. */
+  /** True if a hook reports pushes. */
   hooked: boolean;
-  /** The branches of its repository were noted. */
+  /** True if the branches of the service's repository were already recorded. */
   branches_noted: boolean;
   is_preview: boolean;
-  /** Its branch was not found by the last look. */
+  /** True if the last poll did not find the branch. */
   branch_missing: boolean;
 };
 
@@ -191,7 +191,7 @@ export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise
   );
 }
 
-/** Returns the commits that are noted of a service's branches. */
+/** Returns the recorded commits of a service's branches. */
 export async function notedBranches(db: Db, serviceId: string): Promise<Map<string, string>> {
   const rows = await db('commit_heads').where({ service_id: serviceId }).select('branch', 'commit_sha');
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
@@ -228,7 +228,7 @@ export async function recordPoll(
   );
 }
 
-/** Has the repository of a service asked with the next poll. */
+/** Makes the service's repository due for the next poll. */
 export async function pollSoon(db: Db, serviceId: string): Promise<void> {
   await db.raw(
     `update polled_repositories r set next_at = least(r.next_at, now())

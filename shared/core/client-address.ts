@@ -9,9 +9,10 @@ const EMBEDDED: Readonly<Record<string, number>> = { ipv4Mapped: 12, rfc6052: 12
 const WITH_PORT = /^\[([^\]]+)\](?::\d+)?$|^(\d+\.\d+\.\d+\.\d+):\d+$/;
 
 /**
- * Returns the name by which limits count a client. An IPv4 address is its own name, also inside of an IPv6 address (mapped,
- * translated, 6to4); any other IPv6 address counts by its /64. A port or a zone is ignored. Other text is 'unknown', so that its
- * sender cannot choose a new name for each request.
+ * Returns the name by which limits count a client.
+ * An IPv4 address is its own name, also inside of an IPv6 address (mapped, translated, 6to4). Any other IPv6 address
+ * counts by its /64. A port or a zone is ignored. Other text is 'unknown', so that a sender cannot choose a new name
+ * for each request.
  */
 export function clientKey(address: string | undefined): string {
   const text = (address ?? '').trim();
@@ -40,7 +41,7 @@ function networkOf(bytes: number[], prefix: number): string {
   return `${ipaddr.fromByteArray(network).toString()}/${prefix}`;
 }
 
-/** Returns true for an address at which only processes of the same host are reached. */
+/** Returns true for an address that only processes of this host can reach. */
 export function isLoopback(address: string): boolean {
   const key = clientKey(address);
   return key === '::1' || key.startsWith('127.');

@@ -7,7 +7,7 @@ import type { Report, Setting } from './settings/setting.js';
 /** Every setting of the platform, in the shape in which the code uses them. `settings/` has each variable's meaning. */
 export type Config = ReturnType<typeof assemble>;
 
-/** All problems of an environment at once. Each names its variable and what to do. */
+/** Reports all problems of an environment at once. Each names its variable and what to do. */
 export class ConfigError extends Error {
   readonly problems: string[];
   constructor(problems: string[]) {
@@ -31,8 +31,8 @@ export function loadConfig(env: Environment = process.env): Config {
 }
 
 /**
- * Returns the keys alone, for the command that rotates them. `kept` is the key in DATA_DIR, used if SECRETS_KEY is not set. Throws
- * `ConfigError`.
+ * Returns only the keys, for the command that rotates them. Throws `ConfigError`.
+ * `kept` is the key in DATA_DIR, used if SECRETS_KEY is not set.
  */
 export function loadSecretsKeys(
   kept: string | null,
@@ -51,7 +51,7 @@ export function loadDatabaseSettings(env: Environment = process.env): { database
   return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
 }
 
-/** Reads one variable. The text of a secret appears in no problem. */
+/** Parses one variable. No problem shows the text of a secret. */
 function read<Name extends SettingName>(name: Name, env: Environment, problems: string[]): Values[Name] {
   const { kind }: Setting<unknown> = SETTINGS[name];
   const report: Report = (problem, given) => {
@@ -71,7 +71,7 @@ function assemble(values: Values, env: Environment) {
     apiHosts: values.API_HOSTS,
     /** Without a slash at the end. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
-    /** Null if it is to be found out. Without a slash at the end. */
+    /** Null if the platform must find it out. Without a slash at the end. */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.TRUST_PROXY,
     rateLimits: {
@@ -150,15 +150,15 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Only builds of containers read it, and other tools accept more forms of the address.
+    // Only builds of containers use it. Other tools accept more forms of the address.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
 
-/** Linux takes 107 bytes of a socket's path; the longest name below this folder is /65535.gate.sock.4194304. */
+/** Linux allows 107 bytes for a socket's path. The longest name below this folder is /65535.gate.sock.4194304. */
 const MAX_SOCKET_DIR_BYTES = 83;
 
-/** Problems of settings that are valid by themselves and do not fit each other. */
+/** Returns problems of settings that are valid alone but contradict each other. */
 function conflicts(values: Values, config: Config): string[] {
   const { buildkitHost } = config.railpack;
   const { edge, edgeTls, edgeSocketDir } = config;
@@ -193,7 +193,7 @@ function conflicts(values: Values, config: Config): string[] {
   return rules.flatMap(([broken, problem]) => (broken ? [problem] : []));
 }
 
-/** Returns the variables of these names that are set. `patterns` are names, or beginnings of names followed by `*`. */
+/** Returns those of these variables that are set. `patterns` are names, or prefixes followed by `*`. */
 function pick(env: Environment, patterns: readonly string[]): Record<string, string> {
   const names = new Set(patterns);
   const beginnings = patterns.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
@@ -204,7 +204,7 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
   );
 }
 
-/** Folders of the platform's own user, and tokens to publish with, are of no use to a build. */
+/** Builds have no use for folders of the platform's own user and for tokens that publish. */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 
 type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;

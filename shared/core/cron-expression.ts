@@ -5,8 +5,8 @@ export const MAX_SCHEDULE_LENGTH = 256;
 const YEARS = 5;
 
 /**
- * Returns true for a cron expression of five fields that has a tick within five years after `from`. Only the length of the text decides
- * how much it costs, because croner checks the bounds of a range before it fills it.
+ * Returns true for a cron expression of five fields that has a tick within five years after `from`.
+ * The cost depends only on the text's length, because croner checks the bounds of a range before it expands it.
  */
 export function isSchedule(text: string, from: Date): boolean {
   if (text.length > MAX_SCHEDULE_LENGTH || !/^[ -~]*$/.test(text)) return false;

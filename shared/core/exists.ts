@@ -1,6 +1,6 @@
 import { access, readFile } from 'node:fs/promises';
 
-/** Returns false only if the system says that nothing is at the path. An unreadable folder is no proof. */
+/** Returns false only if the system reports that nothing is at the path. An unreadable folder proves nothing. */
 export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
@@ -8,7 +8,7 @@ export async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Resolves as the work does, and to null if it fails because nothing is at its path. */
+/** Resolves as the work does, and to null if it fails because its path does not exist. */
 export async function unlessAbsent<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;

@@ -1,4 +1,4 @@
-/** Reads JSON from outside. A field that is absent or has another type is undefined or ''. */
+/** Returns a field of JSON from outside; undefined if the value is no object or lacks it. */
 
 export function field(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)

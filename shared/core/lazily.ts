@@ -1,4 +1,7 @@
-/** Makes the value with the first call, and returns the same one in later calls. If `make` throws, the next call tries again. */
+/**
+ * Returns a function that makes the value in its first call and returns it in later ones.
+ * If `make` throws, the next call tries again.
+ */
 export function lazily<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {

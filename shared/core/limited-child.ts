@@ -2,12 +2,12 @@ import { type ChildProcess, type SpawnOptions, type StdioOptions, spawn } from '
 import { lowerPriority } from './lower-priority.js';
 import { signalGroup } from './signal-process.js';
 
-/** The PATH of tools that the platform runs itself. It does not depend on the platform's own environment. */
+/** The PATH of tools that the platform runs itself, independent of its own environment. */
 export const SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What one process may use. Each process that it starts has the same limits for itself. */
+/** Limits of one process. Each process that it starts gets these limits too. */
 export interface ChildLimits {
-  /** Memory that it may write to. Files that it only reads through memory, and reserved addresses, do not count. */
+  /** Memory that the process may write to. Mapped files that it only reads and reserved addresses do not count. */
   memoryBytes: number;
   processorSeconds: number;
   /** The largest file that it may write. */
@@ -23,16 +23,16 @@ const USUAL_LIMITS: ChildLimits = {
   openFiles: 1024,
 };
 
-/** Seconds between the signal that tells which limit was reached (XCPU), and KILL. */
+/** Seconds between XCPU, which shows that the limit was reached, and KILL. */
 const KILL_AFTER_SECONDS = 5;
-/** If the host's memory is short, the kernel ends these processes before the platform's own. From -1000 to 1000. */
+/** When the host's memory is short, the kernel ends these processes before the platform's own. Range: -1000 to 1000. */
 const OOM_SCORE = 500;
 
 /**
- * Returns the program of /bin/sh that stands before a command. Every system has `ulimit`; a limit that it cannot set is
- * one that is stricter already. The descriptor `tether` is a pipe whose other end only this process holds. If it ends,
- * because this process has ended or the command has, a watcher kills what is left of the process group. While the
- * watcher runs, the number of the group is not used again.
+ * Returns the program of /bin/sh that runs before a command.
+ * Every system has `ulimit`; a limit that it cannot set is already stricter. The descriptor `tether` is a pipe whose
+ * other end only this process holds. When it closes, because this process or the command has ended, a watcher kills the
+ * rest of the process group. While the watcher runs, the group's number is not reused.
  */
 function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
   const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');
@@ -50,8 +50,8 @@ exec "$@" ${tether}>&-`;
 }
 
 /**
- * Starts a command with limits, in a process group that ends with the command or with this process. To end it, signal the group
- * (`endChild`). A command that does not exist exits with 127.
+ * Starts a command with limits, in a process group that ends with the command or with this process.
+ * To end it, signal the group (`endChild`). A missing command exits with 127.
  */
 export function spawnLimited(
   [file, ...args]: readonly [file: string, ...args: string[]],
@@ -74,7 +74,7 @@ export function spawnLimited(
   return child;
 }
 
-/** Kills a child of `spawnLimited` and all that it started, unless it has ended. */
+/** Kills a child of `spawnLimited` and everything that it started, unless it has ended. */
 export function endChild({ pid, exitCode, signalCode }: ChildProcess): void {
   if (pid !== undefined && exitCode === null && signalCode === null) signalGroup(pid, 'SIGKILL');
 }

@@ -6,13 +6,14 @@ import { isRunning, type ProcessIdentity } from './process-identity.js';
 
 export type LockAttempt<H> = { taken: true } | { taken: false; holder: H };
 
-/** Pause before a stale lock is read again that another caller is removing, in milliseconds. */
+/** Pause before reading a stale lock again that another caller is removing, in milliseconds. */
 const RETRY_MS = 5;
 
 /**
- * Puts the file `own` at `path` as a lock. If another file is there, `livingHolder` reads its text: it returns the holder, or null
- * if the holder has died or the text cannot be read (for instance because the disk was full). The lock of a dead holder is removed
- * and the attempt repeated. `own` is linked, not moved. The texts of two holders must differ.
+ * Puts the file `own` at `path` as a lock. If the lock is taken, returns its living holder.
+ * `livingHolder` parses a lock's text: it returns the holder, or null if the holder has died or the text is unreadable
+ * (for example because the disk was full). The lock of a dead holder is removed and the attempt repeated. `own` is
+ * linked, not moved. The texts of two holders must differ.
  */
 export async function tryLockFile<H>(
   path: string,
@@ -29,7 +30,7 @@ export async function tryLockFile<H>(
   return { taken: true };
 }
 
-/** Returns the process that a lock names. Null if it has ended, or if the text names none. */
+/** Returns the process that a lock names; null if it has ended, or if the text names none. */
 export async function runningHolder(text: string): Promise<ProcessIdentity | null> {
   try {
     const holder = JSON.parse(text) as ProcessIdentity;
@@ -40,8 +41,8 @@ export async function runningHolder(text: string): Promise<ProcessIdentity | nul
 }
 
 /**
- * Puts the whole file at `path` unless there is one; true if it did. Linking is atomic, unlike creating and then writing: no reader
- * sees half of the file, and only one caller succeeds.
+ * Links the complete file to `path`. Returns false if a file is there.
+ * Linking is atomic, unlike creating and writing: no reader sees half of the file, and only one caller succeeds.
  */
 export async function linked(own: string, path: string): Promise<boolean> {
   try {
@@ -54,8 +55,9 @@ export async function linked(own: string, path: string): Promise<boolean> {
 }
 
 /**
- * Removes a stale lock, unless another caller does. The right to remove it is a lock too, named after the stale text: two
- * callers that both removed it could remove the new lock of a third one.
+ * Removes a stale lock, unless another caller does.
+ * The right to remove it is a lock too, named after the stale text: two callers that both removed it could remove a
+ * third caller's new lock.
  */
 async function removeStale<H>(
   path: string,

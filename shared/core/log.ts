@@ -3,10 +3,10 @@ import { RepeatedLines } from './repeated-lines.js';
 
 export type { Logger };
 
-/** Returns the process's logger: one JSON line an event, with the process's name on each. A fault that repeats is counted. */
+/** Returns the process's logger: one line of JSON per event, with the process's name. Counts repeated faults. */
 export function createLogger(name: string, level: string): Logger {
   const output = pino.destination(1);
-  // If the output cannot be written because its reader has ended, the work goes on.
+  // If the output's reader has ended, the work continues without a log.
   output.on('error', () => undefined);
   const redact = ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.apiKey'];
   const repeated = new RepeatedLines();

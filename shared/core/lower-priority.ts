@@ -2,8 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
 /**
- * Gives a process a lower priority than the worker, services and the edge. It must lead a session of its own: kernels that share
- * the processor between sessions first (autogroups) have a priority for each session.
+ * Gives a process a lower priority than the worker, services and the edge.
+ * It must lead its own session: kernels that first share the processor between sessions (autogroups) have a priority
+ * for each.
  */
 export function lowerPriority(pid: number | undefined): void {
   if (pid === undefined) return;
@@ -12,6 +13,6 @@ export function lowerPriority(pid: number | undefined): void {
     setPriority(pid, priority);
     writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch {
-    // It has ended, or the system does not allow it or has no such groups.
+    // The process has ended, or the system forbids this or has no such groups.
   }
 }

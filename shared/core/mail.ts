@@ -2,7 +2,7 @@ import type { Transporter } from 'nodemailer';
 import type { Config } from './config.js';
 import type { Logger } from './log.js';
 
-/** A plain-text e-mail. Its text may hold secrets and is never logged. */
+/** A plain-text e-mail. Its text may contain secrets and is never logged. */
 export interface Mail {
   to: string;
   subject: string;
@@ -11,17 +11,17 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * Returns true when the mail server has accepted it; false if none is configured.
-   * Throws if the server refuses or cannot be reached.
+   * Returns true when the mail server has accepted the mail; false if none is configured. Throws if the server refuses
+   * or cannot be reached.
    */
   send(mail: Mail): Promise<boolean>;
   close(): void;
 }
 
-/** However slow a mail server is, one mail takes no longer than a few of these. */
+/** With any mail server, one mail takes no longer than a few of these, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
-/** Sends over SMTP; without `SMTP_URL` every mail is logged, without its text, as not sent. */
+/** Creates a mailer over SMTP. Without `SMTP_URL` it logs each mail as not sent, without its text. */
 export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   if (!mail) return { send: async ({ to, subject }) => notSent(log, to, subject), close: () => undefined };
   let transport: Promise<Transporter> | null = null;
@@ -35,7 +35,7 @@ export function createMailer(mail: Config['mail'], log: Logger): Mailer {
   };
 }
 
-/** Loads the library with the first mail: many processes never send one. */
+/** Loads the library with the first mail, because many processes never send one. */
 async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Promise<Transporter> {
   const { createTransport } = await import('nodemailer');
   return createTransport(
@@ -44,7 +44,7 @@ async function openTransport({ smtpUrl, from }: NonNullable<Config['mail']>): Pr
       connectionTimeout: TIMEOUT_MS,
       greetingTimeout: TIMEOUT_MS,
       socketTimeout: TIMEOUT_MS,
-      // Texts name services and commits of other people: nothing in them is a file or an address to fetch.
+      // Texts contain names that other people chose, so nothing in them may be fetched as a file or address.
       disableFileAccess: true,
       disableUrlAccess: true,
     },
@@ -57,9 +57,9 @@ function notSent(log: Logger, to: string, subject: string): boolean {
   return false;
 }
 
-/** Returns a time as people of a zone read it, such as `2026-11-21 13:05 (Africa/Lagos)`. For e-mails: the API uses UTC. */
+/** Returns a time in a zone, such as `2026-11-21 13:05 (Africa/Lagos)`. For e-mails; the API uses UTC. */
 export function localTime(time: Date, zone: string): string {
-  // The Swedish form of a date is the ISO one.
+  // The Swedish date format is the ISO format.
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' });
   return `${format.format(time)} (${zone})`;
 }

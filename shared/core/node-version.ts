@@ -1,10 +1,10 @@
 /**
- * Each process of the platform imports this file first. Packages that need a newer Node.js fail with errors that do not say so.
- * `rnv` does not import it, because it runs on older ones.
+ * Every process of the platform imports this file first: packages that need a newer Node.js fail with misleading
+ * errors. `rnv` does not import it, because it runs on older versions.
  */
 const MIN_MAJOR = 24;
 
-/** Returns what to tell an operator whose Node.js is too old; null if it is not. */
+/** Returns a message for an operator whose Node.js is too old; null if it is new enough. */
 export function nodeProblem(version: string): string | null {
   if (Number.parseInt(version, 10) >= MIN_MAJOR) return null;
   return (

@@ -2,7 +2,7 @@ import { lstat, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** The package of PostgreSQL that the platform is installed with. */
+/** The PostgreSQL package with which the platform was installed. */
 export interface OwnPostgres {
   folder: string;
   version: string;
@@ -25,8 +25,8 @@ export async function ownPostgres(): Promise<OwnPostgres | null> {
 }
 
 /**
- * Makes the symbolic links of PostgreSQL's libraries below `into`, which npm does not carry. `into` is the package's folder
- * `native` or a copy. The package lists the links; its install script may not have run.
+ * Makes the symbolic links of PostgreSQL's libraries below `into`, because npm drops them.
+ * `into` is the package's folder `native` or a copy. The package lists the links; its install script may not have run.
  */
 export async function linkLibraries(native: string, into = native): Promise<void> {
   const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as unknown;

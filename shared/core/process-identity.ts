@@ -12,24 +12,24 @@ export interface ProcessIdentity {
   startedAt: string;
 }
 
-/** Names a process that runs. Throws if it has ended. */
+/** Returns the identity of a running process. Throws if it has ended. */
 export async function identityOf(pid: number): Promise<ProcessIdentity> {
   const startedAt = await processStart(pid);
   if (startedAt === null) throw new Error(`there is no process ${pid}`);
   return { pid, startedAt };
 }
 
-/** Returns true while this very process runs: another one with its pid does not count. */
+/** Returns true while exactly this process runs; another one with its pid does not count. */
 export async function isRunning({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
   return (await processStart(pid)) === startedAt;
 }
 
 /**
- * Returns the start of a process as opaque text; null if the process has ended. A zombie has ended unless some of its threads run:
- * a process whose first thread ended before the others looks like one.
- *
- * The text and the pid together name one process for good: the system reuses pids, and after a reboot a process can get the same
- * pid at the same time after boot, so the text contains the id of the boot.
+ * Returns the start of a process as opaque text; null if the process has ended.
+ * A zombie has ended unless some of its threads run: a process whose first thread ended before the others looks like
+ * one.
+ * The text and the pid together identify one process for ever. The system reuses pids, and after a reboot a process can
+ * get the same pid at the same time after boot, so the text contains the boot's id.
  */
 export async function processStart(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return startByPs(pid);
@@ -46,8 +46,8 @@ export async function processStart(pid: number): Promise<string | null> {
 }
 
 /**
- * Returns the fields of a `/proc/<pid>/stat` after the command's name, which may contain anything. Field 0 is the state, 2 the
- * process group, 11 to 14 the processor time, 17 the number of threads, 19 the start.
+ * Returns the fields of a `/proc/<pid>/stat` after the command's name. That name may contain any character.
+ * Field 0 is the state, 2 the process group, 11 to 14 the processor time, 17 the number of threads, 19 the start.
  */
 export function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -4,5 +4,5 @@ import { lazily } from './lazily.js';
 
 export type { Redis, RedisOptions } from 'ioredis';
 
-/** The client of Redis. Processes whose queues are on PostgreSQL do without its 2 MiB. */
+/** Loads the Redis client on first use. Processes with queues on PostgreSQL save its 2 MiB. */
 export const loadRedisClient = lazily(() => createRequire(import.meta.url)('ioredis') as typeof Ioredis);

@@ -1,9 +1,9 @@
 import type { LogFn, Logger } from 'pino';
 
-/** Lines of one kind that appear within a window; those that follow are counted. */
+/** Within a window, this many lines of a kind are written; further ones are counted. */
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
-/** Kinds that are counted at once. The oldest is dropped for a new one. */
+/** The most kinds that are counted at once. A new one replaces the oldest. */
 const MAX_KINDS = 500;
 const MAX_KIND_LENGTH = 200;
 const WARN = 40;
@@ -18,8 +18,8 @@ interface Kind {
 }
 
 /**
- * Limits repeated warnings and errors to ten of a kind in a minute. A kind is a message without its numbers and ids. When the
- * minute is over, one line says how many more there were. Other levels pass, and so do fatal errors.
+ * Limits repeated warnings and errors to ten of a kind per minute. A kind is a message without its numbers and ids.
+ * After the minute, one line says how many more there were. Other levels and fatal errors always pass.
  */
 export class RepeatedLines {
   readonly #kinds = new Map<string, Kind>();
@@ -29,7 +29,7 @@ export class RepeatedLines {
     this.#windowMs = windowMs;
   }
 
-  /** Returns true if this line is to be written; otherwise it is counted. */
+  /** Returns true if this line should be written. Otherwise counts it. */
   admit(logger: Logger, args: readonly unknown[], method: LogFn, level: number): boolean {
     if (level < WARN || level >= FATAL) return true;
     const message = messageOf(args);
@@ -55,7 +55,7 @@ export class RepeatedLines {
   }
 }
 
-/** pino is given a message, or fields (an error among them) and a message. */
+/** Returns the message of a log call. pino gets a message, or fields (an error among them) and a message. */
 function messageOf(args: readonly unknown[]): string {
   const [first, second] = args;
   const message = typeof first === 'string' ? first : typeof second === 'string' ? second : undefined;
@@ -67,7 +67,7 @@ function errorOf(value: unknown): string {
   return error instanceof Error ? error.message : '';
 }
 
-/** Ids and numbers tell lines of one kind apart, and not kinds. */
+/** Removes ids and numbers, which differ between lines of one kind. */
 function kindOf(message: string): string {
   return message.replace(/[0-9a-f-]{8,}|\d+/gi, '#');
 }

@@ -3,17 +3,17 @@ import { type ChildLimits, endChild, SYSTEM_PATH, spawnLimited } from './limited
 import { onAbort } from './on-abort.js';
 
 export interface RunOptions {
-  /** By default a fixed PATH and nothing of the platform's own environment. */
+  /** If absent, a fixed PATH and nothing of the platform's own environment. */
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   limits?: Partial<ChildLimits>;
-  /** How long it may take, in milliseconds. */
+  /** Timeout, in milliseconds. */
   timeout?: number;
-  /** The most that it may print, in bytes. */
+  /** The most output, in bytes. */
   maxBuffer?: number;
-  /** An abort ends the command, and the call rejects with its reason. */
+  /** An abort ends the command, and the call rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
-  /** Called with each part of the output. It ends the command by returning false. */
+  /** Called with each chunk of output. Returning false ends the command. */
   accept?: (chunk: Buffer) => boolean;
 }
 
@@ -22,18 +22,18 @@ export interface ChildResult {
   killedBy: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  /** Why it was ended, if it was. */
+  /** Why the command was ended early; null if it was not. */
   cut: 'time' | 'output' | null;
 }
 
-/** Usual bounds on time and output. */
+/** Default bounds on time and output. */
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT_BYTES = 1024 ** 2;
-/** Only the end of a command's error output is kept. */
+/** Only the end of a longer error output is kept. */
 const MAX_ERROR_BYTES = 256 * 1024;
 const NOT_FOUND = 127;
 
-/** A command that failed, with the fields of the errors of Node's `execFile`. */
+/** A command that failed, with the fields of `execFile`'s errors. */
 export class CommandFailed extends Error {
   readonly code: number | 'ENOENT' | null;
   readonly killed: boolean;
@@ -51,7 +51,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** Returns whether a command did not run because the host does not have it. */
+/** Returns true if a command did not run because the host does not have it. */
 export function isMissing({ code, stderr }: Pick<ChildResult, 'code' | 'stderr'>): boolean {
   return code === NOT_FOUND && /exec: .*not found/.test(stderr);
 }
@@ -67,7 +67,7 @@ export async function runLimited(
   return result;
 }
 
-/** Runs a command as `runLimited` does, and returns how it ended, also if it failed. Rejects if it is aborted. */
+/** Runs a command as `runLimited` does, and returns how it ended, even if it failed. Rejects if it is aborted. */
 export async function resultOf(
   file: string,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Sends a signal to a process. Returns false if the process has already ended. Throws any other error of the system, for instance
- * EPERM.
+ * Sends a signal to a process. Returns false if the process has already ended.
+ * Throws any other error of the system, for example EPERM.
  */
 export function signalProcess(pid: number, name: NodeJS.Signals | number): boolean {
   try {

@@ -1,15 +1,16 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Ranges that the maintained list calls ordinary and that no public server has. */
+/** Ranges that the library calls ordinary although no public server is in them. */
 const FURTHER = ['::/96', '100:0:0:1::/64', '2001::/23'].map((range) => ipaddr.parseCIDR(range));
 
 /**
- * Returns true for every address outside the public unicast space. That is private, shared and link-local networks, loopback,
- * multicast, documentation, and IPv6 addresses that contain any IPv4 address. False for text that is not an address.
+ * Returns true for every address outside of the public unicast space.
+ * Returns false for text that is not an address. Those are private, shared and link-local networks, loopback,
+ * multicast, documentation, and IPv6 addresses that contain any IPv4 address.
  */
 export function isSpecialAddress(text: string): boolean {
-  // What a resolver or the system prints: `ipaddr.js` alone would also take `127.1` or an octal number.
+  // Accepts only what a resolver or the system prints: `ipaddr.js` alone would also accept `127.1` or an octal number.
   if (isIP(text) === 0) return false;
   const address = ipaddr.parse(text);
   if (address.range() !== 'unicast') return true;

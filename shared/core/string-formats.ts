@@ -1,11 +1,14 @@
 import { isIP } from 'node:net';
 import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
-/** The longest IPv6 address, one with an embedded IPv4 address, and a prefix. */
+/** The length of the longest IPv6 address, one with an embedded IPv4 address and a prefix. */
 export const MAX_IP_RANGE_LENGTH = 49;
 export const MAX_TIME_ZONE_LENGTH = 64;
 
-/** Returns the string formats of our schemas beyond the standard ones; ajv is given this table. `now` is the clock of schedules. */
+/**
+ * Returns the string formats of our schemas that are not standard. ajv gets this table. `now` is the clock of
+ * schedules.
+ */
 export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
   return {
     'ip-range': atMost(MAX_IP_RANGE_LENGTH, isIpRange),
@@ -15,7 +18,10 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
   };
 }
 
-/** Returns a check that refuses longer text unread: a schema checks formats of over-long text too. */
+/**
+ * Returns a check that refuses longer text without reading it.
+ * A schema also checks formats of overlong text.
+ */
 export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
   return (value) => value.length <= length && isValid(value);
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { databasePlanOf } from '../services/catalog.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { isDataKind } from '../services/model.js';
+import { databasePlanOf } from '../services/plan-catalog.js';
 import type { ServiceRow } from '../services/rows.js';
 import { onlineWorkers } from '../workers/store.js';
 import { type DataReference, type OfferedServer, offeredValue, serverNames, storageBytes } from './model.js';
@@ -15,7 +15,7 @@ import { type DataServerRow, findDataServer, servicesReferringTo, upsertDataServ
 const PASSWORD_BYTES = 24;
 const GIGABYTE = 1024 ** 3;
 
-/** Makes the names and passwords of a data service's server with its first deployment. They stay for its life. */
+/** Creates the names and passwords of a database's server at its first deployment. They never change. */
 export async function prepareDataServer(
   trx: Transaction,
   keyring: Keyring,
@@ -36,7 +36,7 @@ export async function prepareDataServer(
   });
 }
 
-/** Throws source_invalid if no host can run the server, conflict if the configuration misfits its data. */
+/** Throws source_invalid if no host can run the server. Throws conflict if the configuration does not fit its data. */
 export async function assertDataService(
   trx: Transaction,
   { config: { runtime } }: Pick<CommandDeps, 'config'>,
@@ -46,7 +46,7 @@ export async function assertDataService(
   if (!isDataKind(service.kind)) return;
   const workers = await onlineWorkers(trx);
   const { kind } = service;
-  // Without a worker the deployment waits, as every other does.
+  // Without any worker, the deployment waits like every other one.
   if (workers.length > 0 && !workers.some((worker) => worker.data_kinds.includes(kind))) {
     throw new AppError('source_invalid', (runtime === 'swarm' ? MISSING_IMAGE : MISSING)[kind]);
   }
@@ -75,7 +75,7 @@ const MISSING = {
     'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
 };
 
-/** Throws conflict if a setting that was fixed when the server was made is changed. */
+/** Throws conflict if a setting changes that was fixed when the server was created. */
 export async function assertFitsData(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind' | 'slug'>,
@@ -100,7 +100,7 @@ function changeProblem(
       `version ${wanted.version}, copy the data with pg_dump and psql, and let your applications refer to it`
     );
   }
-  // An empty name leaves the one that the server was made with.
+  // An empty name keeps the name with which the server was created.
   if (given.databaseName !== '' && given.databaseName !== server.database_name) {
     return `The database is called "${server.database_name}" since it was made: leave databaseName as it is`;
   }
@@ -110,7 +110,7 @@ function changeProblem(
   return null;
 }
 
-/** Throws conflict, naming them, if other services refer to a data service that is to be deleted. */
+/** Throws conflict if other services refer to a database that is to be deleted. The message names them. */
 export async function assertUnreferenced(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind' | 'name'>,
@@ -124,10 +124,10 @@ export async function assertUnreferenced(
   );
 }
 
-/** A reference to a data service that has nothing to offer now. */
+/** Thrown if a referenced database has no values now. */
 class MissingDataServer extends SealError {}
 
-/** Returns the values of references to data services, as they are now. Throws `SealError`. */
+/** Returns the present values of references to databases. Throws `SealError`. */
 export async function openDataReferences(
   db: Db,
   keyring: Keyring,

@@ -1,29 +1,29 @@
-import { databasePlanOf } from '../services/catalog.js';
 import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
+import { databasePlanOf } from '../services/plan-catalog.js';
 
-/** What applications may refer to of a data service. */
+/** The keys of a database to which applications may refer. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
   postgres: ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'URL'],
   redis: ['HOST', 'PORT', 'USER', 'PASSWORD', 'URL'],
 };
 
-/** A variable whose value is read from a data service when a release starts. */
+/** A variable whose value is read from a database when a release starts. */
 export interface DataReference {
   serviceId: string;
   key: string;
 }
 
-/** Returns the port of a server in a network of its own. */
+/** Returns the port of a server in its own network. */
 export function portOf(kind: DataKind): number {
   return kind === 'postgres' ? 5432 : 6379;
 }
 
 /** The platform's own user of a server; tenants never get its password. */
 export const ADMIN_USER = 'ranvier_admin';
-/** The tenant's user of a redis server. Clients that send only a password are this user. */
+/** The tenant's user of a redis server. A client that sends only a password is this user. */
 const REDIS_USER = 'default';
-/** The longest name that PostgreSQL keeps whole. */
+/** PostgreSQL cuts longer names. */
 const MAX_NAME_LENGTH = 63;
 
 /** Returns the default name of a database: the service's slug in PostgreSQL's characters. */
@@ -87,18 +87,18 @@ export function offeredValue(
 const MEGABYTE = 1024 * 1024;
 const GIGABYTE = 1024 * MEGABYTE;
 
-/** Returns how many bytes of data a plan allows. The write-ahead log has room of its own. */
+/** Returns how many bytes of data a plan allows. The write-ahead log has separate room. */
 export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
 
-/** Sessions of the platform itself, beyond those that the plan allows. */
+/** Sessions for the platform itself, beyond those of the plan. */
 const OWN_SESSIONS = 5;
 
 /**
- * Returns PostgreSQL's settings for a plan, as arguments of its command line. There neither a tenant's `alter system` nor a file of
- * the volume overrides them. Memory follows PostgreSQL's own advice; the write-ahead log is bounded so that it cannot fill the
- * disk.
+ * Returns PostgreSQL's settings for a plan, as arguments of its command line.
+ * Neither a tenant's `alter system` nor a file of the volume can override them there. Memory follows PostgreSQL's own
+ * advice. The write-ahead log is bounded so that it cannot fill the disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -126,14 +126,14 @@ export function postgresSettings(planId: string): Record<string, string> {
   };
 }
 
-/** Returns the bytes that a redis server may fill with data. A rewrite of its file may need as much again. */
+/** Returns the bytes that a redis server may fill with data. Rewriting its file may need this much again. */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
 
 /**
- * What the tenant of a redis server may do: everything but commands that change or stop the server. Checked against a real
- * server: no CONFIG SET, SHUTDOWN, ACL, DEBUG, REPLICAOF.
+ * The commands that the tenant of a redis server may use: all but those that change or stop the server. Checked against
+ * a real server: no CONFIG SET, SHUTDOWN, ACL, DEBUG, REPLICAOF.
  */
 const REDIS_RIGHTS =
   '~* &* +@all -@admin -@dangerous +info +keys +sort +flushdb +flushall +config|get +client|setname +client|id +client|list';
@@ -143,7 +143,7 @@ export interface RedisSettings {
   evictionPolicy: string;
   folder: string;
   port: number;
-  /** The addresses on which it listens. */
+  /** The addresses on which the server listens. */
   bind: string;
   /** SHA-256 of the passwords, in hexadecimal. */
   passwordHash: string;
@@ -151,8 +151,9 @@ export interface RedisSettings {
 }
 
 /**
- * Returns the text of redis.conf. The append-only file is rewritten so early that it never exceeds the plan's disk (measured: 3.5
- * times the memory at most).
+ * Returns the text of redis.conf.
+ * The append-only file is rewritten early enough that it never exceeds the plan's disk (measured: at most 3.5 times the
+ * memory).
  */
 export function redisConfiguration(settings: RedisSettings): string {
   const memory = redisMemoryBytes(settings.planId);
@@ -161,7 +162,7 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // A title would overwrite the environment of the process, in which its mark stands.
+    // A title would overwrite the process's environment, which contains its mark.
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
@@ -169,7 +170,7 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
-    // A backup asks for a snapshot as a replica does, and has to know its size first.
+    // A backup requests a snapshot as a replica does, and must know its size first.
     'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
@@ -182,15 +183,15 @@ export function redisConfiguration(settings: RedisSettings): string {
   ].join('\n');
 }
 
-/** How the storage bound is enforced: not yet, writes are refused by default, or no connection is accepted. */
+/** How the storage bound is enforced: not at all, writes are refused by default, or no connection is accepted. */
 export type StorageState = 'open' | 'read_only' | 'closed';
 
-/** From this share of the storage on new transactions are read-only by default. */
+/** From this share of the storage on, new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
-/** A bound is lifted only below this share of it, so that it does not flap. */
+/** A bound is lifted only below this share of it, so that the state does not flap. */
 const LIFT_SHARE = 0.97;
 
-/** Decides how the bound is enforced. `before` prevents a change of state with each byte. */
+/** Decides how the storage bound is enforced. `before` keeps the state from changing with each byte. */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);
@@ -200,11 +201,11 @@ export function storageState(usedBytes: number, boundBytes: number, before: Stor
 
 /** What the volume of a service looks like on its host. */
 export interface ObservedVolume {
-  /** The row records that the volume has its data. */
+  /** True if the row records that the volume has its data. */
   initialized: boolean;
   /** The id of the service in the volume's marker; null if there is no marker. */
   marker: string | null;
-  /** The data folder is there and has content. */
+  /** True if the data folder exists and has content. */
   hasData: boolean;
   /** The major version that wrote the data; null if unknown. */
   dataVersion: string | null;
@@ -213,12 +214,13 @@ export interface ObservedVolume {
 export type VolumeDecision =
   | { type: 'initialize' }
   | { type: 'start' }
-  /** The server must not be started. `reason` follows "The server is not started: ". */
+  /** The server must not start. `reason` follows "The server is not started: ". */
   | { type: 'refuse'; reason: string };
 
 /**
- * Decides what happens to a volume before its server starts. Data is made once in a service's life: a volume that should have data
- * and has none (a disk that is not mounted, a folder that was moved) is never filled again.
+ * Decides what happens to a volume before its server starts.
+ * Data is created once in a service's life. A volume that should have data and has none (an unmounted disk, a moved
+ * folder) is never filled again.
  */
 export function decideVolume(
   { initialized, marker, hasData, dataVersion }: ObservedVolume,

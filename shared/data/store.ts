@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
 import type { StorageState } from './model.js';
@@ -45,7 +45,7 @@ export type NewDataServer = Pick<
   'id' | 'kind' | 'version' | 'database_name' | 'user_name' | 'sealed_password' | 'sealed_admin_password'
 >;
 
-/** Stores a server. As long as it has no data, its names and version are replaced; its passwords are kept. */
+/** Stores a server. While it has no data, names and version may be replaced; its passwords stay. */
 export async function upsertDataServer(trx: Transaction, row: NewDataServer): Promise<void> {
   await trx.raw(
     `insert into data_servers (id, kind, version, database_name, user_name, sealed_password, sealed_admin_password)
@@ -71,7 +71,7 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   return row.host_id;
 }
 
-/** Records the node of the swarm that has the volume. From now on no other node gets one, and it is never filled again. */
+/** Records the swarm's node that has the volume. From now on no other node gets one, and it is never filled again. */
 export async function recordNode(
   db: Db,
   serviceId: string,
@@ -96,13 +96,15 @@ export async function hostFor(db: Db, kind: DataKind, preferred: string): Promis
   return row?.host_id ?? null;
 }
 
-/** Returns true if a worker of the host was seen lately. */
+/** Returns true if a worker of the host was seen recently. */
 export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
   const online = `select from workers where host_id = ? and seen_at > now() - interval '${ONLINE_SECONDS} seconds'`;
   return (await rowCountOf(db, online, [hostId])) > 0;
 }
 
-/** Records where applications reach the server from now on. False if another server of the host has the port. */
+/**
+ * Records where applications reach the server from now on. Returns false if another server of the host has the port.
+ */
 export async function recordReach(
   db: Db,
   serviceId: string,
@@ -119,7 +121,7 @@ export async function recordReach(
   }
 }
 
-/** Records that the volume has got its data. From now on it is never filled again. */
+/** Records that the volume now has its data. From now on it is never filled again. */
 export async function recordInitialized(db: Db, serviceId: string): Promise<void> {
   await db.raw(
     'update data_servers set initialized_at = coalesce(initialized_at, now()), updated_at = now() where id = ?',
@@ -128,8 +130,8 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
 }
 
 /**
- * Records how much the data takes and how the storage bound is enforced. True if this changed the state: several workers of a host
- * measure.
+ * Records the size of the data and how the storage bound is enforced.
+ * Returns true if this call changed the state, because several workers of a host measure.
  */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const [row] = await rowsOf<{ before: StorageState }>(
@@ -142,10 +144,12 @@ export async function recordUsage(db: Db, serviceId: string, usedBytes: number, 
   return row !== undefined && row.before !== state;
 }
 
-/** How long a hold lasts unless its holder renews it. */
+/** How long a hold lasts without renewal. */
 const HOLD_SECONDS = 60;
 
-/** Keeps the server from being started. Returns the token that releases it; null if another operation holds it. */
+/**
+ * Holds a server, so that it cannot be started. Returns the hold's token; null if another operation holds the server.
+ */
 export async function holdDataServer(db: Db, serviceId: string): Promise<string | null> {
   const token = randomUUID();
   const held = await rowCountOf(
@@ -157,7 +161,7 @@ export async function holdDataServer(db: Db, serviceId: string): Promise<string 
   return held > 0 ? token : null;
 }
 
-/** Renews a hold; false if it is lost. */
+/** Renews a hold. Returns false if it is lost. */
 export async function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
   const renewed = await rowCountOf(
     db,
@@ -199,7 +203,7 @@ export async function forgetDataServer(db: Db, serviceId: string): Promise<void>
   );
 }
 
-/** Returns services that refer to a data service by a variable, a group's variable or their release. */
+/** Returns services that refer to a database: by a variable, a group's variable or their release. */
 export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -221,8 +225,8 @@ export function servicesReferringTo(db: Db, serviceId: string): Promise<string[]
 }
 
 /**
- * Marks databases as unhealthy whose host has been away for a minute. Returns their ids. No other host may start their servers. A
- * host that comes back reports their health again.
+ * Marks databases as unhealthy whose host has been away for a minute. Returns their ids.
+ * No other host may start their servers. A host that comes back reports their health again.
  */
 export function markHostsAway(db: Db): Promise<string[]> {
   return valuesOf<string>(
@@ -240,10 +244,10 @@ export function markHostsAway(db: Db): Promise<string[]> {
   );
 }
 
-/** A host is away after this time without a worker, in seconds: a worker that restarts is back earlier. */
+/** A host is away after this time without a worker, in seconds. A worker that restarts is back sooner. */
 const AWAY_SECONDS = 60;
 
-/** Ends the hold of a worker that has lost its claim. If the worker still runs, its next renewal fails. */
+/** Ends the hold of a worker that has lost its claim. If that worker still runs, its next renewal fails. */
 export async function voidHold(db: Db, serviceId: string): Promise<void> {
   await db.raw('update data_servers set hold_token = null, held_until = null where id = ?', [serviceId]);
 }

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
 import { assertNotRestoring } from '../operations/commands.js';
@@ -14,18 +14,18 @@ import { resealAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';
 import { replicasOfRelease } from '../services/wanted-replicas.js';
-import { NO_VARIABLES, type ResolveInput, resolveVariables } from '../variables/resolve.js';
+import { NO_VARIABLES, type ResolveInput, resolveVariables } from '../variables/resolve-variables.js';
 import { assertSnapshotUsable, storeSnapshot } from '../variables/snapshots.js';
-import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/limits.js';
 import { type WorkspaceRow, workspaceConfiguration } from '../workspaces/model.js';
 import { workspaceOf } from '../workspaces/store.js';
+import { assertBuildMinutesLeft, assertRoomFor, assertWithinBudget } from '../workspaces/workspace-limits.js';
 import type { DeploymentTrigger } from './model.js';
 import type { DeploymentRow } from './rows.js';
 import { assertSource } from './source-check.js';
 import { cancelOpenDeployments, type DeploymentKey, findKeyHolder, getDeployment, insertDeployment } from './store.js';
 
 export interface QueueDeploymentInput {
-  /** The deployment's id; a new one if it is not given. */
+  /** The deployment's id; if absent, a new one is made. */
   id?: string;
   service: Pick<ServiceRow, 'id'>;
   /** The service, if this transaction has already locked and read it. */
@@ -36,15 +36,15 @@ export interface QueueDeploymentInput {
   commitSha?: string;
   clearCache?: boolean;
   idempotency?: DeploymentKey | null;
-  /** Throws if the person who queues it may not read values of protected environments. */
+  /** Throws if the person who queues the deployment may not read values of protected environments. */
   authorize: ResolveInput['authorize'];
 }
 
 /**
- * Stores a queued deployment with a sealed copy of its variables (specification, Deployments). Under `overlappingDeploys: cancel`,
- * requests the cancellation of the service's older deployments. A preview gets the configuration and the variables of its service.
- * Throws hosting_disabled, service_archived, conflict, source_invalid, idempotency_legacy_conflict, capacity_exceeded,
- * billing_required, and what `resolveVariables` throws.
+ * Stores a queued deployment with a sealed copy of its variables (specification, Deployments).
+ * Under `overlappingDeploys: cancel`, requests the cancellation of the service's older deployments. A preview gets the
+ * configuration and the variables of its base service. Throws hosting_disabled, service_archived, conflict,
+ * source_invalid, idempotency_legacy_conflict, capacity_exceeded, billing_required, and what `resolveVariables` throws.
  */
 export async function queueDeployment(
   trx: Transaction,
@@ -86,7 +86,7 @@ function keyColumns(idempotency: DeploymentKey | null | undefined) {
   return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
-/** Locks the service, unless the caller has, and returns it. Throws if no deployment of it may be queued. */
+/** Locks the service unless the caller has, and returns it. Throws if none of its deployments may be queued. */
 async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
@@ -115,8 +115,8 @@ async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | nu
 }
 
 /**
- * Throws billing_required or capacity_exceeded if the workspace has no room for the deployment. Under `overlappingDeploys: cancel`
- * it cancels the older deployments of the service; under `wait` the new one queues.
+ * Throws billing_required or capacity_exceeded if the workspace has no room for the deployment.
+ * Under `overlappingDeploys: cancel`, cancels the older deployments of the service; under `wait`, the new one queues.
  */
 async function makeRoom(
   trx: Transaction,
@@ -136,14 +136,15 @@ export interface QueueRollbackInput {
   source: DeploymentRow;
   actor: string;
   idempotency?: DeploymentKey | null;
-  /** Throws if the person who queues it may not read values of protected environments. */
+  /** Throws if the person who queues the deployment may not read values of protected environments. */
   authorize: ResolveInput['authorize'];
 }
 
 /**
- * Queues a deployment of an earlier release (specification, Rollback rules). It has the source's image, configuration and snapshot,
- * and needs no build minutes. Throws conflict if the source never went live or its image is gone, forbidden if `authorize` refuses
- * a value of a protected environment in the snapshot, billing_required.
+ * Queues a deployment of an earlier release (specification, Rollback rules).
+ * It reuses the source's image, configuration and snapshot, and needs no build minutes. Throws conflict if the source
+ * never went live or its image is gone, forbidden if `authorize` refuses a value of a protected environment in the
+ * snapshot, billing_required.
  */
 export async function queueRollback(
   trx: Transaction,
@@ -185,8 +186,8 @@ export async function queueRollback(
 }
 
 /**
- * Requests the cancellation of a deployment (specification, Deployment status). After the commit, the deployment cannot go live any
- * more. Throws not_found, deployment_terminal.
+ * Requests the cancellation of a deployment (specification, Deployment status).
+ * After the commit, the deployment can no longer go live. Throws not_found, deployment_terminal.
  */
 export async function requestCancel(
   trx: Transaction,

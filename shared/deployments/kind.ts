@@ -3,13 +3,13 @@ import { TRANSITIONS } from './model.js';
 import { DEPLOYMENT_COLUMNS } from './rows.js';
 import { endedSteps } from './step-records.js';
 
-/** Deployments. Workers that take a deployment over without its being released are counted for each state. */
+/** Deployments. A worker that takes over a deployment which was not released is counted, for each state. */
 export const DEPLOYMENTS = defineKind({
   table: 'deployments',
   payload: 'deploymentId',
   queues: { deploy: RECORD_QUEUE },
   waiting: 'finished_at is null and admitted_at is null',
-  // A deployment is due from its admission on, so that the index of what runs has those that are.
+  // A deployment is due only after its admission, so that the index of open work contains the due ones.
   due: 'finished_at is null and admitted_at is not null',
   lease: {
     states: TRANSITIONS,
@@ -19,7 +19,7 @@ export const DEPLOYMENTS = defineKind({
       started_at = coalesce(started_at, now())`,
     onEvent: 'takeovers = 0, worker_faults = 0',
     onEnd: { blocked_reason: `''`, steps: endedSteps() },
-    // The notifications of a deployment are sent because of this row.
+    // This row causes the deployment's notifications to be sent.
     ended: (records) =>
       `insert into notifications (deployment_id) select id from ${records} where finished_at is not null on conflict do nothing`,
   },

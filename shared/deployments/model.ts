@@ -23,27 +23,27 @@ export type DeploymentEvent =
   | { type: 'resolved'; commitSha: string; commitMessage: string }
   /** The queued step of a rollback found its image: nothing has to be built. */
   | { type: 'imageFound' }
-  /** The build step stored an image. `image` is null if an interrupted worker had stored it already. */
+  /** The build step stored an image. `image` is null if an interrupted worker had already stored it. */
   | { type: 'built'; image: BuiltImage | null }
   /** The release step needs an image that is not on this host. */
   | { type: 'imageMissing' }
   /** The release is healthy and the route has moved to it. */
   | { type: 'routeSwitched' }
-  /** Every edge serves the new release, or the time limit for the edges is over. */
+  /** Every edge serves the new release, or the time limit for the edges has passed. */
   | { type: 'edgesConfirmed' };
 
 /**
- * Every event. `failed`: a step failed with a cause that the person who deployed can act on, or its last try failed. `cancelled`:
- * the cancellation was requested and everything that the deployment started has ended.
+ * Every event. `failed`: a step failed with a cause that the person who deployed can remove, or its last try failed.
+ * `cancelled`: cancellation was requested, and everything that the deployment started has ended.
  */
 type EventType = DeploymentEvent['type'] | 'failed' | 'cancelled';
 
-/** The table of states. An event that is not listed for a state cannot happen in it. */
+/** The table of states. An event that is not listed for a state cannot happen in that state. */
 export const TRANSITIONS = {
   queued: { resolved: 'building', imageFound: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   building: { built: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   releasing: { routeSwitched: 'switched', imageMissing: 'building', failed: 'failed', cancelled: 'cancelled' },
-  // Visitors see the new release: from here on it can only become live.
+  // Visitors see the new release, so the deployment can only become live.
   switched: { edgesConfirmed: 'live' },
   live: {},
   failed: {},
@@ -81,7 +81,7 @@ export type DeploymentTrigger = (typeof DEPLOYMENT_TRIGGERS)[number];
 export const STEP_NAMES = ['queued', 'build', 'release'] as const;
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** `deployment.steps[]`: a step that runs has no end yet. Times are ISO 8601. */
+/** `deployment.steps[]`. A running step has no end yet. Times are ISO 8601. */
 export interface StepRecord {
   name: StepName;
   /** The run of the pre-deploy command; only a step `release` may have one. */
@@ -90,7 +90,7 @@ export interface StepRecord {
   finishedAt: string | null;
 }
 
-/** The step that runs in a state. Another worker resumes with it. */
+/** The step of each state. Another worker resumes with it. */
 export const STEP_OF: Record<ActiveState, StepName> = {
   queued: 'queued',
   building: 'build',

@@ -1,13 +1,13 @@
-import { rowCountOf, type Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 import { assertDataService } from '../data/commands.js';
-import { imageProblem, parseImage } from '../images/reference.js';
+import { imageProblem, parseImage } from '../images/image-reference.js';
 import { findRegistry } from '../images/registries.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import { isDataKind } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
-import { isImageSource, isPushSource, repositoryProblem } from '../services/source.js';
+import { isImageSource, isPushSource, repositoryProblem } from '../services/service-source.js';
 
 /**
  * Throws source_invalid if the service cannot be deployed from this configuration's source. A database has no source: throws
@@ -61,7 +61,7 @@ function invalidSource(field: keyof ServiceConfiguration, message: string): AppE
   return new AppError('source_invalid', undefined, [{ path: `configuration.${field}`, message }]);
 }
 
-/** A preview is deployed from what was pushed to its service. */
+/** Returns true if anything was pushed to the service or, for a preview, to its base service. */
 async function wasPushed(trx: Transaction, serviceId: string): Promise<boolean> {
   const pushed = await rowCountOf(
     trx,

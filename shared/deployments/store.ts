@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
-import { type Db, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
-import { requestCancel } from '../engine/requests.js';
+import { requestCancel } from '../engine/cancel-requests.js';
 import { DEPLOYMENTS } from './kind.js';
 import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
 
-/** A deployment that is stored. Columns that are left out get their defaults. */
+/** A deployment to store. Absent columns get their defaults. */
 export type NewDeployment = Pick<
   DeploymentRow,
   'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'
@@ -43,14 +43,14 @@ export interface DeploymentKey {
   key: string;
 }
 
-/** Finds the deployment that was created with this key. It keeps the key permanently. */
+/** Finds the deployment that was created with this key, which it keeps permanently. */
 export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
 /**
- * Requests the cancellation of open deployments that match and notifies their workers. Those that no worker has ever claimed end at
- * once. Returns how many were open.
+ * Requests the cancellation of matching open deployments and notifies their workers. Returns their number.
+ * Those that no worker has claimed end at once.
  */
 export function cancelOpenDeployments(
   trx: Transaction,
@@ -65,7 +65,10 @@ export async function hasOpenDeployment(db: Db, serviceId: string): Promise<bool
   return row !== undefined;
 }
 
-/** A deployment that says whether it can be rolled back to. It went live, its image is kept and its service may be deployed. */
+/**
+ * A deployment with the answer whether a rollback to it is possible: it went live, its image is kept, and its service
+ * may be deployed.
+ */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
 const CAN_ROLLBACK = `(d.status = 'live' and i.id is not null and i.removed_at is null
@@ -130,7 +133,8 @@ export async function listDeployments(
 export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
 
 /**
- * Returns a workspace's deployments, newest first; with `active`, those that wait or run. Those of deleted services are left out.
+ * Returns a workspace's deployments, newest first; with `active`, only those that wait or run. Deleted services' are
+ * left out.
  */
 export async function listWorkspaceDeployments(
   db: Db,

@@ -5,7 +5,7 @@ export const DETECTIONS = defineKind({
   table: 'detections',
   payload: 'detectionId',
   queues: {
-    // A caller waits for the answer, so a retry later would come too late.
+    // A caller waits for the answer, so a later retry would be useless.
     detection: {
       attempts: 3,
       backoff: { type: 'fixed', delay: 1000 },

@@ -1,10 +1,11 @@
 import type { DueColumns } from '../engine/kind.js';
 
 /**
- * The outcome of a detection: what a deployment of the repository would do (docs/reference/detection.md). A command is '' if there is none.
+ * The outcome of a detection: what a deployment of the repository would do (docs/reference/detection.md). '' stands for
+ * no command.
  */
 export interface Detection {
-  /** The branch that was read: the default branch if the repository lacks the one that was asked for. */
+  /** The branch that was read: the default branch if the repository lacks the requested one. */
   branch: string;
   commitSha: string;
   /** The framework's name; null if none is known. */
@@ -13,19 +14,19 @@ export interface Detection {
   /** `static` if files are published and nothing runs. */
   kind: 'web' | 'static';
   packageManager: string | null;
-  /** What the repository names → its version: the framework, and the tools that build it. */
+  /** Name → version, of the framework and of the tools that build it, as the repository states them. */
   versions: Record<string, string>;
   installCommand: string;
   buildCommand: string;
   startCommand: string;
   publishDirectory: string;
-  /** The applications of the repository, if it has several folders to choose from. */
+  /** The applications of the repository, if several folders are possible. */
   applications: { rootDirectory: string; name: string | null; framework: string | null }[];
 }
 
-/** How many detections of one workspace may be under way. */
+/** The most detections of one workspace in progress. */
 export const MAX_UNDER_WAY = 3;
-/** A worker gives up after this time. */
+/** A worker stops after this time. */
 export const DETECTION_TIMEOUT_MS = 120_000;
 
 export interface DetectionRow extends DueColumns {

@@ -1,10 +1,10 @@
-import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
 import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
-/** Rows are kept this long, in minutes. Only the request that made a row reads it. */
+/** Rows are kept for this time, in minutes. Only the request that made a row reads it. */
 const KEPT_MINUTES = 30;
 
-/** Stores a question and makes its job due. */
+/** Stores a request for detection and makes its job due. */
 export async function insertDetection(
   trx: Transaction,
   row: Pick<DetectionRow, 'id' | 'workspace_id' | 'sealed_repository' | 'branch' | 'root_directory'>,
@@ -13,7 +13,8 @@ export async function insertDetection(
 }
 
 /**
- * Returns how many of a workspace's detections are under way. Until the transaction ends, no other one can be counted or stored.
+ * Returns the number of a workspace's detections in progress. Locks it: until the commit, no other one can be counted
+ * or stored.
  */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
@@ -30,7 +31,7 @@ export async function findDetection(db: Db, id: string): Promise<DetectionRow | 
   return db<DetectionRow>('detections').where({ id }).first();
 }
 
-/** Stores the answer, or why there is none. False if it was answered already. */
+/** Stores the answer, or why there is none. Returns false if there already is one. */
 export async function finishDetection(
   db: Db,
   id: string,
@@ -44,7 +45,7 @@ export async function finishDetection(
   return updated > 0;
 }
 
-/** Deletes rows whose request has ended long ago; returns how many. */
+/** Deletes rows whose request ended long ago. Returns their number. */
 export async function deleteOldDetections(db: Db): Promise<number> {
   return db('detections').whereRaw(`created_at < now() - ? * interval '1 minute'`, [KEPT_MINUTES]).delete();
 }

@@ -1,9 +1,9 @@
 import type { Config } from '../core/config.js';
-import { type Db, lockUntilCommit, type Transaction } from '../core/database/client.js';
-import { AppError, conflict, invalidRequest } from '../core/errors.js';
+import { type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
+import { AppError, conflict, invalidRequest } from '../core/error-registry.js';
 import { isRouted } from '../services/model.js';
 import type { ServiceRow } from '../services/rows.js';
-import { assertRoomFor } from '../workspaces/limits.js';
+import { assertRoomFor } from '../workspaces/workspace-limits.js';
 import { type DomainRow, HostnameError, judgeDomain, type Observation, parseHostname } from './model.js';
 import { deleteDomain, holderOf, insertDomain, isTaken, lockDomain, recordVerdict } from './store.js';
 
@@ -17,8 +17,8 @@ export function platformNames({
 }
 
 /**
- * Gives a service a host name; nothing is served under it before its owner is proven. Throws invalid_request, conflict,
- * service_archived and capacity_exceeded.
+ * Gives a service a host name. Nothing is served under it until its owner is verified.
+ * Throws invalid_request, conflict, service_archived and capacity_exceeded.
  */
 export async function addDomain(
   trx: Transaction,
@@ -45,7 +45,7 @@ function parsed(hostname: string, own: readonly string[]): string {
   }
 }
 
-/** Takes the name from the service; it is free at once. Returns the domain that was deleted, if the service has it. */
+/** Removes the name from the service; it is free at once. Returns the deleted domain, if the service has it. */
 export async function removeDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
   const domain = await lockDomain(trx, serviceId, id);
   if (domain !== undefined) await deleteDomain(trx, domain);
@@ -53,8 +53,8 @@ export async function removeDomain(trx: Transaction, serviceId: string, id: stri
 }
 
 /**
- * Records what the name servers said about a domain, and returns the domain. Undefined if it is gone. A name that another
- * workspace's service serves stays with that service.
+ * Records the name servers' answer about a domain, and returns the domain; undefined if it is gone.
+ * If another workspace's service serves the name, that service keeps it.
  */
 export async function applyObservation(
   db: Db,
@@ -67,7 +67,7 @@ export async function applyObservation(
     if (domain === undefined) return undefined;
     const verdict = judgeDomain(domain, seen, now);
     if (verdict.status === 'pending' || domain.status === 'active') return recordVerdict(trx, domain, verdict);
-    // Two workspaces that prove the same name at once take turns here; the second sees the first.
+    // Two workspaces that prove ownership of one name take turns here. The second one sees the first.
     await lockUntilCommit(trx, `domain ${domain.hostname}`);
     if (!(await isTaken(trx, domain))) return recordVerdict(trx, domain, verdict);
     const detail = `${domain.hostname} belongs to a service of another workspace, which has to remove it first`;

@@ -21,18 +21,18 @@ export interface DomainRow {
 }
 
 const PROOF_LABEL = '_ranvier';
-/** A name of 253 characters with room for the label of its proof. */
+/** A name of 253 characters, minus the label for its proof. */
 const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Names that no public name server answers for. */
+/** Names for which no public name server answers. */
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
 
-/** Why a name can be no domain of a service. */
+/** Why a name cannot be a service's domain. */
 export class HostnameError extends Error {}
 
 /**
- * Returns the host name in lower case and in ASCII (design, From a push to a deployment, Domains). `own` are names of the platform:
- * they and the names below them are refused. Throws `HostnameError`.
+ * Returns the host name in lower case and in ASCII. Throws `HostnameError`.
+ * `own` are names of the platform: they and the names below them are refused.
  */
 export function parseHostname(given: string, own: readonly string[]): string {
   const trimmed = given.trim().replace(/\.$/, '');
@@ -40,7 +40,7 @@ export function parseHostname(given: string, own: readonly string[]): string {
     throw new HostnameError('is a wildcard: a wildcard is not served, so add each name that visitors use');
   }
   if (isIP(trimmed) !== 0) throw new HostnameError('is an address: give a name such as shop.example.com');
-  // The parser of URLs takes more than host names, so the result is checked label by label.
+  // The URL parser accepts more than host names, so the result is checked label by label.
   const name = /[\s/?#@:%\\[\]]/.test(trimmed) ? '' : domainToASCII(trimmed).toLowerCase();
   const labels = name.split('.');
   const last = labels.at(-1) ?? '';
@@ -55,18 +55,18 @@ export function parseHostname(given: string, own: readonly string[]): string {
 }
 
 /**
- * Returns the TXT record that proves the ownership of a name. It proves it for one workspace only, so an old record helps no other
- * one.
+ * Returns the TXT record that proves the ownership of a name.
+ * It is different for each workspace, so that an old record does not help another workspace.
  */
 export function proofOf(workspaceId: string, hostname: string): { type: 'TXT'; name: string; value: string } {
   const token = createHash('sha256').update(`ranvier-domain\n${workspaceId}\n${hostname}`).digest('base64url');
   return { type: 'TXT', name: `${PROOF_LABEL}.${hostname}`, value: `ranvier-verification=${token.slice(0, 32)}` };
 }
 
-/** The answer of the name servers. `away`: they could not be asked. */
+/** The name servers' answer. `away`: they could not be reached. */
 export interface Observation {
   proof: 'found' | 'missing' | 'different' | 'away';
-  /** Whether the name leads to an edge; null if that is not known. */
+  /** Whether the name leads to an edge; null if unknown. */
   leadsHere: boolean | null;
   /** The addresses that the name leads to, for people. */
   addresses: readonly string[];
@@ -75,9 +75,9 @@ export interface Observation {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** A name becomes pending if its record is missing at three daily checks in a row: for two days. */
+/** A name becomes pending if its record is missing in three consecutive daily checks, that is for two days. */
 const MISSING_MS = 2 * DAY - HOUR;
-/** A new name is checked every minute at first, and then after each tenth of its age. */
+/** A new name is first checked every minute, and then after each tenth of its age. */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;
 
@@ -86,7 +86,7 @@ export type DomainFacts = Pick<
   'status' | 'missing_since' | 'leads_here' | 'hostname' | 'workspace_id' | 'created_at'
 >;
 
-/** What a check changes of a domain. */
+/** The changes of a domain after a check. */
 export type DomainVerdict = Pick<DomainRow, 'status' | 'detail' | 'missing_since' | 'leads_here' | 'next_check_at'>;
 
 /** Decides the status of a domain after a check. */

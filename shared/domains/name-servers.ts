@@ -2,17 +2,17 @@ import { Resolver } from 'node:dns/promises';
 import type { Observation } from './model.js';
 import { proofOf } from './model.js';
 
-/** Timeout of a question, in milliseconds. It is asked twice at most. */
+/** Timeout for an answer, in milliseconds. A question is asked at most twice. */
 const TIMEOUT_MS = 2_000;
 const TRIES = 2;
 
-/** Errors that mean "no such name or record". Every other error tells nothing about the name. */
+/** Errors that mean "no such name or record". Any other error proves nothing about the name. */
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
 export interface NameServerSettings {
-  /** Name servers as `address` or `address:port`; none for those of the host. */
+  /** Name servers as `address` or `address:port`; empty for those of the host. */
   dnsServers: readonly string[];
-  /** Addresses of the edges, in the spelling of name servers; none if EDGE_ADDRESSES is not set. */
+  /** Addresses of the edges, in name servers' spelling; empty if EDGE_ADDRESSES is not set. */
   edgeAddresses: readonly string[];
 }
 
@@ -44,7 +44,7 @@ async function ask<Record>(question: Promise<Record[]>): Promise<Record[] | null
 
 function proofIn(texts: string[][] | null, value: string): Observation['proof'] {
   if (texts === null) return 'away';
-  // A long record comes in parts.
+  // Name servers split a long text record into parts.
   if (texts.some((parts) => parts.join('').trim() === value)) return 'found';
   return texts.length === 0 ? 'missing' : 'different';
 }

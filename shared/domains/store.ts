@@ -1,12 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import { publishRouteChange } from '../services/publish-route.js';
 import type { DomainRow, DomainVerdict } from './model.js';
 
 /** Days for which the names of a deleted service stay reserved for its workspace. */
 const RESERVED_DAYS = 7;
-/** A claimed check is done again after this time if its worker died. */
+/** A claimed check is repeated after this time if its worker died. */
 const CLAIM_MINUTES = 10;
 
 /** Returns the domains of a service, newest first. */
@@ -23,7 +23,7 @@ export async function lockDomain(trx: Transaction, serviceId: string, id: string
   return trx<DomainRow>('domains').where({ id, service_id: serviceId }).whereNull('released_at').forUpdate().first();
 }
 
-/** Returns the service of the workspace that has this name, if one has it. */
+/** Returns the workspace's service with this name, if there is one. */
 export async function holderOf(db: Db, workspaceId: string, hostname: string): Promise<string | undefined> {
   const row = await oneRow<{ name: string }>(
     db,
@@ -46,7 +46,7 @@ export async function insertDomain(
   return row;
 }
 
-/** Returns true if another workspace's service serves the name, or served it in the last days. */
+/** Returns true if another workspace's service serves the name, or served it recently. */
 export async function isTaken(
   trx: Transaction,
   domain: Pick<DomainRow, 'workspace_id' | 'hostname'>,
@@ -60,7 +60,7 @@ export async function isTaken(
   return others > 0;
 }
 
-/** Stores what a check found. Notifies the edges if it changes what they serve. */
+/** Stores the result of a check. Notifies the edges if it changes what they serve. */
 export async function recordVerdict(trx: Transaction, before: DomainRow, verdict: DomainVerdict): Promise<DomainRow> {
   const [row] = await trx<DomainRow>('domains')
     .where({ id: before.id })
@@ -78,13 +78,13 @@ export async function deleteDomain(trx: Transaction, domain: DomainRow): Promise
   await publishRouteChange(trx, domain.service_id);
 }
 
-/** Reserves the proven names of a deleted service for its workspace, and deletes the others. */
+/** Reserves the verified names of a deleted service for its workspace, and deletes the others. */
 export async function releaseDomains(trx: Transaction, serviceId: string): Promise<void> {
   await trx<DomainRow>('domains').where({ service_id: serviceId, status: 'pending' }).delete();
   await trx<DomainRow>('domains').where({ service_id: serviceId }).update({ released_at: trx.fn.now() });
 }
 
-/** Deletes the names that are reserved no longer. Returns how many. */
+/** Deletes names whose reservation has ended. Returns how many. */
 export async function deleteReleasedDomains(db: Db): Promise<number> {
   return db<DomainRow>('domains')
     .where('released_at', '<', db.raw(`now() - make_interval(days => ${RESERVED_DAYS})`))

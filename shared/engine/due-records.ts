@@ -1,10 +1,10 @@
-import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 import type { WorkKind } from './kind.js';
 
 /**
- * Records that need a job. `due_at` is set in the transaction that makes the job necessary and cleared when the job was
- * handed to the queue engine; `dispatches` counts the jobs made for the record and is part of the job's id.
+ * Records that need a job. The transaction that makes a job necessary sets `due_at`; handing the job to the queue
+ * engine clears it. `dispatches` counts the jobs that were made for the record, and is part of a job's id.
  */
 export interface DueRecord {
   id: string;
@@ -13,7 +13,7 @@ export interface DueRecord {
   kind: string | null;
 }
 
-/** Returns the statement that `sql` makes of a value, prepared once for each value. */
+/** Returns a function that prepares the statement of `sql` once for each key. */
 function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key: Key) => Prepared<Row> {
   const known = new WeakMap<Key, Prepared<Row>>();
   return (key) => {
@@ -23,20 +23,20 @@ function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key:
   };
 }
 
-/** SQL: the column that selects the queue. */
+/** Returns SQL: the column that selects the queue. */
 function queueColumn({ queueBy }: WorkKind): string {
   return queueBy?.column ?? 'null::text';
 }
 
-/** SQL: a record is due. */
+/** Returns SQL: the record is due. */
 function isDue({ due }: WorkKind): string {
   return `${due === undefined ? '' : `${due} and `}due_at <= now()`;
 }
 
 export interface WaitingWork {
-  /** The tables that have records that wait for admission. */
+  /** The tables with records that wait for admission. */
   waiting: string[];
-  /** The tables that have due records. */
+  /** The tables with due records. */
   due: string[];
 }
 
@@ -49,7 +49,7 @@ const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
   return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
 });
 
-/** Returns the tables with work to admit or dispatch. Most runs find nothing, and then this is their only statement. */
+/** Returns the tables with work to admit or dispatch. Most runs find none, and then this is their only statement. */
 export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
 }
@@ -66,16 +66,16 @@ const TAKE = preparedOnce<WorkKind, DueRecord>(
 );
 
 /**
- * Takes due records, the longest due first. They stop being due when the transaction commits. Records that another process is
- * taking are skipped.
+ * Takes due records, the longest due first. At the commit they stop being due.
+ * Skips records that another process is taking.
  */
 export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): Promise<DueRecord[]> {
   return rowsOfPrepared(trx, TAKE(kind), [limit]);
 }
 
 /**
- * Makes a further job due for a record whose last job was number `dispatches`, in `delayMs` from now. False if another process did
- * so meanwhile.
+ * Makes another job due for a record whose last job was number `dispatches`, in `delayMs` from now.
+ * Returns false if another process did so meanwhile.
  */
 export async function makeDue(
   db: Db,
@@ -97,7 +97,7 @@ export interface AbandonedRecord extends DueRecord {
   table: string;
 }
 
-/** SQL: the open, unheld records of a kind that have not changed for `:idleSeconds`, oldest first. */
+/** Returns SQL: a kind's open, unheld records that have not changed for `:idleSeconds`, oldest first. */
 function abandonedSql(kind: WorkKind): string[] {
   const { table, abandoned, waiting, lease } = kind;
   if (abandoned === null) return [];

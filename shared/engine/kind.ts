@@ -1,12 +1,12 @@
 /** How the jobs of a queue are tried and kept. */
 export interface QueueDefinition {
-  /** Tries of one job before it stays failed; the reconciler may still make a new job for its record. */
+  /** Tries of one job before it fails for good. The reconciler may still make a new job for its record. */
   attempts: number;
-  /** Waits between tries, in milliseconds: always the same, or twice the last. */
+  /** Waits between tries, in milliseconds: constant, or doubled each time. */
   backoff: { type: 'fixed' | 'exponential'; delay: number };
-  /** Jobs that a worker runs at once, if its settings give no other number. */
+  /** Jobs that a worker runs at once, unless its settings say otherwise. */
   slots: number;
-  /** Finished jobs kept for the dashboard. */
+  /** Finished jobs that are kept for the dashboard. */
   keepCompleted: { count: number; age: number };
   keepFailed: { count: number; age: number };
 }
@@ -16,8 +16,8 @@ export const DAY_SECONDS = 24 * HOUR_SECONDS;
 
 /** The queue of records whose progress a person watches. */
 export const RECORD_QUEUE: QueueDefinition = {
-  // Two minutes, enough for an engine to come back when its host restarts. A cancellation may have to wait for the next
-  // try, so the delays do not grow.
+  // The tries take two minutes, enough for an engine to come back after a restart of its host. A cancellation may have
+  // to wait for the next try, so the delays do not grow.
   attempts: 40,
   backoff: { type: 'fixed', delay: 3000 },
   slots: 4,
@@ -25,30 +25,33 @@ export const RECORD_QUEUE: QueueDefinition = {
   keepFailed: { count: 2000, age: 14 * DAY_SECONDS },
 };
 
-/** What may happen in one state, and the state that follows: one row of a table of states. */
+/** The events that can happen in one state, and the states that follow: one row of a table of states. */
 export type Transitions = Readonly<Partial<Record<string, string>>>;
 
-/** A table of states. A state in which nothing may happen is an end. */
+/** A table of states. A state without events is an end. */
 export type States = Readonly<Record<string, Transitions>>;
 
 /** How workers hold the records of a kind. */
 interface LeaseRules {
   states: States;
-  /** The columns that the engine's statements return, which are then prepared. Absent for all. */
+  /** The columns that the engine's statements return, which are then prepared. If absent, all columns. */
   columns?: readonly string[];
-  /** SQL: what a claim sets beside the lease. */
+  /** SQL: what a claim sets besides the lease. */
   onClaim?: string;
-  /** SQL: what each event sets, except the events of the lease. */
+  /** SQL: what each event sets, except events of the lease. */
   onEvent?: string;
-  /** SQL of columns that change with an end. */
+  /** SQL of columns that change when a record ends. */
   onEnd?: Readonly<Record<string, string>>;
-  /** SQL: a statement that runs with the one that ends records. It reads those of `records` whose `finished_at` is set. */
+  /**
+   * SQL: a statement that runs together with the one that ends records. It reads the rows of `records` whose
+   * `finished_at` is set.
+   */
   ended?: (records: string) => string;
   /** True if `cancel_requested_at` asks a worker to stop. */
   cancellable?: boolean;
   /**
-   * SQL over the columns of a record: no two records of one workspace for which it is true are worked on at once. `true`
-   * limits all records.
+   * SQL on a record's columns. Of the records of one workspace for which it is true, only one is worked on at a time.
+   * `true` covers all records.
    */
   aloneInWorkspace?: string;
 }
@@ -77,30 +80,30 @@ export interface LeasedColumns<Status extends string = string> extends DueColumn
 }
 
 /**
- * One kind of background work. The statements, jobs and queues of the kind are derived from this value. Its table has the
- * columns above.
+ * One kind of background work. Its statements, jobs and queues are derived from this value. Its table has the columns
+ * above.
  */
 export interface WorkKind<Table extends string = string, Id extends string = string, Queue extends string = string> {
   readonly table: Table;
-  /** The field of the payload that has the record's id. A payload has nothing else. */
+  /** The payload's only field, which has the record's id. */
   readonly payload: Id;
   readonly queues: Readonly<Record<Queue, QueueDefinition>>;
-  /** If there are several queues: the column that selects one, and the queue of each value. */
+  /** If the kind has several queues: the column that selects one, and the queue of each value. */
   readonly queueBy?: { readonly column: string; readonly queues: Readonly<Record<string, Queue>> };
-  /** SQL: the records that wait for admission. A record of a kind without it is due when it is stored. */
+  /** SQL: the records that wait for admission. Without it, a record is due when it is stored. */
   readonly waiting?: string;
-  /** SQL: a further condition of a due record, which an index of only some records needs. */
+  /** SQL: a further condition of a due record, for a partial index. */
   readonly due?: string;
-  /** Null if no lease protects the work: it ends in one transaction, and doing it twice is harmless. */
+  /** Null if no lease is needed: the work ends in one transaction, and doing it twice is harmless. */
   readonly lease: LeaseRules | null;
   /** Finds records whose job is lost; null if a lost job needs no replacement. */
   readonly abandoned: {
-    /** The column that has the time of the last change. */
+    /** The column with the time of the last change. */
     readonly touched: string;
-    /** SQL: what identifies an open record. */
+    /** SQL: the condition of an open record. */
     readonly open: string;
     readonly order: string;
-    /** SQL: one record of each group is enough. */
+    /** SQL: one record of each group suffices. */
     readonly distinct?: string;
   } | null;
 }
@@ -112,5 +115,5 @@ export function defineKind<const Table extends string, const Id extends string, 
   return kind;
 }
 
-/** How records whose job is lost are found, for most kinds. */
+/** How most kinds find records whose job is lost. */
 export const ABANDONED = { touched: 'updated_at', open: 'finished_at is null', order: 'created_at' } as const;

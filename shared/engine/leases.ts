@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { WorkKind } from './kind.js';
 
 /**
@@ -13,7 +13,7 @@ export interface Lease {
 /** Seconds that a lease lasts without renewal. The dispatcher's reconciliation skips leased records. */
 export const LEASE_SECONDS = 10;
 
-/** SQL: claims a record. Raises its fence, so that the last holder can change nothing more. Binds `:workerId`. */
+/** SQL: claims a record. Raises its fence, so that the previous holder can change nothing more. Binds `:workerId`. */
 export const CLAIM = `fence = fence + 1, worker_id = :workerId, updated_at = now(),
   lease_expires_at = now() + interval '${LEASE_SECONDS} seconds'`;
 
@@ -21,8 +21,8 @@ export const CLAIM = `fence = fence + 1, worker_id = :workerId, updated_at = now
 export const UNHELD = 'worker_id = null, lease_expires_at = null, updated_at = now()';
 
 /**
- * Renews the leases of one process in one statement. The result has an entry for each lease that is still held, with whether the
- * cancellation of its record was requested. A lease without an entry is lost.
+ * Renews the leases of one process in one statement. A lease without an entry in the result is lost.
+ * Each entry also says whether the cancellation of its record was requested.
  */
 export async function renewLeases(
   db: Db,

@@ -1,12 +1,12 @@
-import { type Db, lockUntilCommit, rowsOf } from '../core/database/client.js';
+import { type Db, lockUntilCommit, rowsOf } from '../core/database/database-client.js';
 import { rowsOfNamed } from '../core/database/prepared.js';
 import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
 /**
- * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: the worker gave it to others.
- * `handedBack`: after a fault of the platform, the same job is tried again. A table of states names them if they change the status.
- * Events that end a record are the kind's own: `succeeded`, `failed`, `cancelled`.
+ * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: the worker handed it
+ * over. `handedBack`: after a fault of the platform, the job is tried again. A table of states names them only if they
+ * change the status. Events that end a record are the kind's own: `succeeded`, `failed`, `cancelled`.
  */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
@@ -21,11 +21,11 @@ export interface WorkRow extends Lease {
 type Values = Readonly<Record<string, string | number | Buffer | Date | null>>;
 
 export interface Change {
-  /** Columns that change with the status. Names are ours, never input. */
+  /** Columns that change with the status. Names come from code, never from input. */
   set?: Values;
   /** SQL: further assignments. */
   sql?: string;
-  /** A further job becomes due after this time, in milliseconds. */
+  /** If set, another job becomes due after this time, in milliseconds. */
   dueInMs?: number;
   /** Changes of other records in the same statement. */
   beside?: Beside;
@@ -57,17 +57,17 @@ function isEnd(states: States, state: string): boolean {
 interface Move {
   /** SQL: the status after the event. */
   status: string;
-  /** SQL: the record is in a state in which the event can happen. */
+  /** SQL: the event can happen in the record's state. */
   possible: string;
-  /** True if it ends the record. */
+  /** True if the event ends the record. */
   ends: boolean;
   /** True if no worker holds the record afterwards. */
   leaves: boolean;
 }
 
 /**
- * Returns how an event changes the status of a kind's records. Every change of a status is one of these. A requested cancellation
- * wins over every other end. Throws if the event cannot happen in any state.
+ * Returns how an event changes the status of a kind's records. Throws if the event cannot happen in any state.
+ * All changes of a status are made this way. A requested cancellation takes precedence over every other end.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
   const states = statesOf(kind);
@@ -78,7 +78,7 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // A claim changes the status of a record that waits for a worker.
+  // A claim may change the status of a waiting record.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;
@@ -93,12 +93,12 @@ export function moveOf(kind: WorkKind, event: string): Move {
   };
 }
 
-/** SQL: the columns of a record. */
+/** Returns SQL: the columns of a record. */
 function columnsOf({ lease }: WorkKind, of: string): string {
   return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
 }
 
-/** Returns the first row, or null. The statement is prepared if the kind names its columns. */
+/** Returns the first row, or null. Prepares the statement if the kind names its columns. */
 async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
   const rows =
     lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
@@ -106,9 +106,10 @@ async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Valu
 }
 
 /**
- * Applies an event to a record that `lease` holds, as the kind's table of states says. Returns the record as it is afterwards.
- * Returns null and changes nothing if the lease is lost, if the event cannot happen in the record's state, or if a requested
- * cancellation must be carried out first. Throws if the event cannot happen in any state.
+ * Applies an event to the record that `lease` holds, according to the kind's table of states. Returns the changed
+ * record.
+ * Returns null and changes nothing if the lease is lost, if the event cannot happen in the record's state, or if a
+ * requested cancellation must be carried out first. Throws if the event cannot happen in any state.
  */
 export function transition<Row extends WorkRow>(
   db: Db,
@@ -123,7 +124,7 @@ export function transition<Row extends WorkRow>(
   const assignments = [
     `status = ${status}`,
     ...Object.keys(set).map((column) =>
-      // A record that is cancelled has no error.
+      // A cancelled record has no error.
       column === 'error' && ends && cancellable
         ? `error = case when cancel_requested_at is null then :error else '' end`
         : `${column} = :${column}`,
@@ -166,8 +167,8 @@ export interface ClaimRules {
 }
 
 /**
- * Claims a record: raises its fence, so that the last holder can change nothing more. Null if it has ended, if it waits for
- * admission, or if it must wait for another one of its workspace.
+ * Claims a record: raises its fence, so that the previous holder can change nothing more.
+ * Returns null if the record has ended, waits for admission, or must wait for another record of its workspace.
  */
 export async function claim<Row extends WorkRow>(
   db: Db,

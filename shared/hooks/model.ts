@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { invalidRequest } from '../core/errors.js';
+import { invalidRequest } from '../core/error-registry.js';
 import { field, text } from '../core/json-fields.js';
 import { escapeControls, hasControls } from '../core/plain-text.js';
 import type { PullReport } from '../previews/pull-model.js';
@@ -9,12 +9,12 @@ import { sameSecret } from '../secrets/random-token.js';
 export const HOOK_PROVIDERS = ['github', 'gitlab', 'gitea', 'generic'] as const;
 export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
-/** Hooks that one service may have. */
+/** The most hooks of one service. */
 export const MAX_HOOKS = 20;
-/** Larger deliveries are refused, in bytes. GitHub sends up to 25 MB, but only for pushes of very many commits. */
+/** Larger deliveries are refused, in bytes. GitHub sends up to 25 MB, but only for pushes with very many commits. */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
-/** A header of a delivery in lower case; '' if there is none. */
+/** Returns a header of a delivery by its lower-case name; '' if it is missing. */
 export type Headers = (name: string) => string;
 
 /** Returns the path at which a hook receives deliveries. */
@@ -23,8 +23,8 @@ export function hookPath(id: string): string {
 }
 
 /**
- * Returns true if the sender of the body knows the hook's secret. Compares in constant time. `key` is that of the address of a
- * deploy hook.
+ * Returns true if the body's sender knows the hook's secret. Compares in constant time.
+ * `key` is the key in a deploy hook's address.
  */
 export function isGenuine(
   provider: HookProvider,
@@ -46,7 +46,7 @@ export function isGenuine(
 
 const MAX_ID_LENGTH = 200;
 
-/** Returns the number of a delivery, which a redelivery has too; null if the sender gives none. */
+/** Returns a delivery's number, which a redelivery repeats; null if the sender gives none. */
 export function deliveryId(provider: HookProvider, headers: Headers): string | null {
   const names: Record<HookProvider, string[]> = {
     github: ['x-github-delivery'],
@@ -69,10 +69,10 @@ export type HookEvent =
 
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const HEADS = 'refs/heads/';
-/** Gitea and Forgejo name a report of new commits after its cause. */
+/** Gitea and Forgejo report new commits under several event names. */
 const PULL_EVENTS = ['pull_request', 'pull_request_sync', 'merge_request'];
 
-/** What git refuses in the name of a branch (git check-ref-format), besides control characters. */
+/** Matches what git forbids in a branch's name (git check-ref-format), besides control characters. */
 const IMPOSSIBLE = /[ ~^:?*[\\]|\.\.|@\{|\/\/|^[/-]|(^|\/)\.|\.lock(\/|$)|[/.]$|^@?$/;
 const MAX_BRANCH_LENGTH = 255;
 
@@ -106,7 +106,7 @@ export function readEvent(provider: HookProvider, headers: Headers, payload: unk
   };
 }
 
-/** Returns the event in the words of GitHub. */
+/** Returns the event's name in GitHub's terms. */
 function eventName(provider: HookProvider, headers: Headers, payload: unknown): string {
   if (provider === 'github') return headers('x-github-event');
   if (provider === 'gitea') return headers('x-gitea-event') || headers('x-forgejo-event');
@@ -115,7 +115,7 @@ function eventName(provider: HookProvider, headers: Headers, payload: unknown): 
   return kind === 'Push Hook' ? 'push' : kind;
 }
 
-/** Returns the message of the pushed commit, if the payload has it. */
+/** Returns the pushed commit's message, if the payload has it. */
 function messageOf(payload: unknown, after: string): string {
   const head = text(field(payload, 'head_commit'), 'message');
   if (head !== '') return head;
@@ -124,7 +124,7 @@ function messageOf(payload: unknown, after: string): string {
   return text(commit, 'message');
 }
 
-/** Returns why a push needs no look at the repository, or null. */
+/** Returns why a push can be ignored without reading the repository, or null. */
 export function irrelevance(
   event: Extract<HookEvent, { type: 'push' }>,
   service: { branch: string; autoDeploy: string; archived: boolean },
@@ -138,7 +138,7 @@ export function irrelevance(
 
 export const SKIPPED = 'the commit asks not to be deployed';
 
-/** Returns true if a commit's message says that nothing is to be built or deployed from it. */
+/** Returns true if a commit's message asks to skip builds or deployments. */
 export function skipsDeployment(message: string): boolean {
   return /\[(skip (ci|deploy)|(ci|deploy) skip|no deploy)\]/i.test(message);
 }

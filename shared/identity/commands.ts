@@ -1,13 +1,13 @@
 import { Type } from 'typebox';
 import { type ErrorObject, loadAjv } from '../core/ajv.js';
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict, type ErrorDetail, invalidField } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict, type ErrorDetail, invalidField } from '../core/error-registry.js';
 import { lazily } from '../core/lazily.js';
 import { plainName } from '../core/plain-text.js';
 import { stringFormats } from '../core/string-formats.js';
 import { newApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
-import type { PlanId } from '../services/catalog.js';
+import type { PlanId } from '../services/plan-catalog.js';
 import { type WorkspaceConfiguration, WorkspaceConfigurationSchema, type WorkspaceRow } from '../workspaces/model.js';
 import {
   insertWorkspace,
@@ -46,7 +46,7 @@ const checks = lazily(() => {
 
 export interface CreatedUser {
   user: UserRow;
-  /** The password that was made because none was given; it is shown once. */
+  /** The generated password; null if one was given. It is shown once. */
   password: string | null;
 }
 
@@ -56,11 +56,11 @@ export interface CreatedWorkspace extends CreatedUser {
 
 export interface CreatedKey {
   row: ApiKeyRow;
-  /** The key itself; it is shown once. */
+  /** The key itself, which is shown once. */
   key: string;
 }
 
-/** Creates a user; without a password one is made. Throws invalid_request, conflict. */
+/** Creates a user, with a generated password unless one is given. Throws invalid_request, conflict. */
 export async function createUser(
   db: Db,
   input: { email: string; password?: string | undefined; verified: boolean },
@@ -75,7 +75,10 @@ export async function createUser(
   return { user, password: input.password === undefined ? password : null };
 }
 
-/** Creates a workspace with its owner, who is created too, as verified, if the address is new. Throws invalid_request. */
+/**
+ * Creates a workspace with its owner. Throws invalid_request.
+ * If the address is new, creates the owner as a verified user.
+ */
 export async function createWorkspace(
   trx: Transaction,
   input: { name: string; owner: string; plan?: PlanId | undefined },
@@ -102,7 +105,10 @@ export async function configureWorkspace(trx: Transaction, id: string, changes: 
   return updateWorkspaceConfiguration(trx, id, changes);
 }
 
-/** Puts the workspace on another plan; what it has beyond that stays, and nothing more is admitted. Throws not_found. */
+/**
+ * Puts the workspace on another plan. Throws not_found.
+ * What exceeds the new plan stays, and nothing more is admitted.
+ */
 export async function changePlan(trx: Transaction, id: string, plan: PlanId): Promise<WorkspaceRow> {
   await lockWorkspaceOrThrow(trx, id);
   return updateWorkspacePlan(trx, id, plan);

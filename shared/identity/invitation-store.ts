@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { Role } from './policy.js';
 
 const LIFETIME = `interval '7 days'`;
@@ -9,7 +9,7 @@ export interface InvitationRow {
   workspace_id: string;
   email: string;
   role: Role;
-  /** Null if it was accepted or withdrawn, or is not mailed yet. */
+  /** Null if the invitation was accepted or withdrawn, or is not mailed yet. */
   token_hash: Buffer | null;
   invited_by: string;
   created_at: Date;
@@ -29,7 +29,7 @@ export async function insertInvitation(trx: Transaction, invitation: NewInvitati
   );
 }
 
-/** Invitations that can still be accepted, oldest first. */
+/** Returns invitations that can still be accepted, oldest first. */
 export function listInvitations(db: Db, workspaceId: string): Promise<InvitationRow[]> {
   return rowsOf<InvitationRow>(
     db,
@@ -39,7 +39,7 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** Returns how many were sent within the lifetime of one, also if they were accepted or withdrawn. */
+/** Returns how many were sent within an invitation's lifetime, including accepted and withdrawn ones. */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
@@ -48,7 +48,10 @@ export async function findInvitation(db: Db, id: string): Promise<InvitationRow 
   return db<InvitationRow>('invitations').where({ id }).first();
 }
 
-/** Replaces the token, whose link alone is valid from then on. False if the invitation was withdrawn or accepted. */
+/**
+ * Replaces the token, so that only its link is valid from then on. Returns false if the invitation was withdrawn or
+ * accepted.
+ */
 export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer): Promise<boolean> {
   return (await db('invitations').where({ id }).whereNotNull('token_hash').update({ token_hash: tokenHash })) > 0;
 }
@@ -92,12 +95,12 @@ export function endInvitations(trx: Transaction, workspaceId: string, email: str
     .update({ token_hash: null });
 }
 
-/** Ends those that a member sent, whose rights are others now. */
+/** Ends the invitations that a member sent, because the member's rights have changed. */
 export async function endInvitationsBy(trx: Transaction, workspaceId: string, inviter: string): Promise<void> {
   await trx('invitations').where({ workspace_id: workspaceId, invited_by: inviter }).update({ token_hash: null });
 }
 
-/** Ends one. Returns false if it is none of the workspace, or has ended. */
+/** Ends one invitation. Returns false if the workspace has none with this id, or it has ended. */
 export async function endInvitation(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   const ended = await trx('invitations')
     .where({ workspace_id: workspaceId, id })
@@ -106,7 +109,7 @@ export async function endInvitation(trx: Transaction, workspaceId: string, id: s
   return ended > 0;
 }
 
-/** Deletes those that have expired. Returns how many. */
+/** Deletes expired invitations. Returns how many. */
 export async function deleteExpiredInvitations(db: Db): Promise<number> {
   return db('invitations').whereRaw('expires_at <= now()').delete();
 }

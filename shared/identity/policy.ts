@@ -1,11 +1,11 @@
-import type { ErrorCode } from '../core/errors.js';
+import type { ErrorCode } from '../core/error-registry.js';
 
 /** What a caller needs for an operation. In a protected environment the role is `protectedRole`, if it is set. */
 export interface Policy {
   access: 'read' | 'write';
   role: Role;
   protectedRole?: Role;
-  /** Only a browser's session may do it: a stolen key must not be able to give out lasting access. */
+  /** Only a browser's session may do this: a stolen key must not be able to give lasting access. */
   sessionOnly?: true;
 }
 
@@ -14,7 +14,7 @@ const READ = { access: 'read', role: 'viewer' } as const satisfies Policy;
 /** Developers write; in a protected environment only admins do (specification, Authentication 6). */
 const WRITE = { access: 'write', role: 'developer', protectedRole: 'admin' } as const satisfies Policy;
 
-/** Changes what is shown and nothing that runs, so a protected environment needs no higher role. */
+/** Changes only what is displayed, so a protected environment needs no higher role. */
 const ARRANGE = { access: 'write', role: 'developer' } as const satisfies Policy;
 const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
 /** Gives access to another person. */
@@ -54,7 +54,7 @@ export const POLICIES = {
   ...each(WRITE, 'backup.create', 'backup.delete', 'backup.restore'),
   ...each(READ, 'volume.list'),
   ...each(WRITE, 'volume.create', 'volume.update', 'volume.delete'),
-  // It changes nothing, but makes a worker read a repository.
+  // Changes nothing, but makes a worker read a repository.
   ...each(ARRANGE, 'detection.create'),
   ...each(READ, 'variable.list', 'log.read', 'metrics.read'),
   ...each(WRITE, 'variable.create', 'variable.set', 'variable.update', 'variable.delete'),
@@ -75,15 +75,15 @@ export const POLICIES = {
 export type OperationName = keyof typeof POLICIES;
 
 export interface AccessFacts {
-  /** The caller's role in the workspace; null if the caller is not a member, or is one no longer. */
+  /** The caller's role in the workspace; null if the caller is not, or no longer, a member. */
   role: Role | null;
   scope: KeyScope;
-  /** The caller sent a key; otherwise it is a browser's session. */
+  /** True if the caller sent a key; otherwise the caller has a browser's session. */
   withKey?: boolean;
   emailVerified: boolean;
-  /** The workspace demands a second factor, and the caller has none. */
+  /** True if the workspace requires a second factor and the caller has none. */
   mfaMissing: boolean;
-  /** The operation changes something in a protected environment. */
+  /** True if the operation changes something in a protected environment. */
   protectedEnvironment?: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface SessionRow {
   user_id: string;
   token_hash: Buffer;
   second_factor: boolean;
-  /** The client that a session without TLS belongs to. */
+  /** The client to which a session without TLS is bound. */
   client: string | null;
   created_at: Date;
   seen_at: Date;

@@ -1,17 +1,17 @@
-import { type Db, rowCountOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
-/** Reads a user and locks the row until the commit, for a change of the second factor. */
+/** Reads a user and locks the row until the commit, to change the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }
 
-/** Stores a secret that the user has not confirmed yet; an earlier unconfirmed one is replaced. */
+/** Stores a secret that the user has not confirmed yet. Replaces an earlier unconfirmed one. */
 export async function setUnconfirmedTotp(db: Db, userId: string, sealed: Buffer): Promise<void> {
   await db.raw('update users set totp_sealed = :sealed, totp_counter = null where id = :userId', { userId, sealed });
 }
 
-/** Marks a code's time step as used. False if it, or a later one, was used before. */
+/** Marks a code's time step as used. Returns false if this step or a later one was used before. */
 export async function useTotpCounter(db: Db, userId: string, counter: number): Promise<boolean> {
   const changed = await rowCountOf(
     db,

@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict, invalidRequest } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict, invalidRequest } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
 import { newToken } from '../secrets/random-token.js';
@@ -12,7 +12,7 @@ import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** The session that asks. It gets another token, because its privileges change. */
+/** The session that makes the request. It gets a new token, because its privileges change. */
 export interface SessionOf {
   userId: string;
   sessionId: string;
@@ -23,7 +23,7 @@ export interface Rotated {
   session: SessionRow;
 }
 
-/** Throws invalid_request if it is not the password of this user. Takes as long as a sign-in. */
+/** Throws invalid_request if this is not the user's password. Takes as long as a sign-in. */
 export async function assertPassword(db: Db, email: string, password: string): Promise<void> {
   const user = await findUserByEmail(db, email);
   if (await verifyPassword(password, user?.password_hash ?? null)) return;
@@ -31,8 +31,8 @@ export async function assertPassword(db: Db, email: string, password: string): P
 }
 
 /**
- * Creates a secret for the user's authenticator. It takes effect when it is confirmed. Throws conflict if the user has a confirmed
- * one.
+ * Creates a secret for the user's authenticator. It takes effect when it is confirmed. Throws conflict if the user
+ * already has a confirmed one.
  */
 export async function enrolSecondFactor(
   trx: Transaction,
@@ -47,7 +47,8 @@ export async function enrolSecondFactor(
 }
 
 /**
- * Confirms the authenticator: from now on signing in needs it, and the user's other sessions end. Throws conflict, invalid_request.
+ * Confirms the authenticator: from now on sign-in needs it, and the user's other sessions end.
+ * Throws conflict, invalid_request.
  */
 export async function confirmSecondFactor(
   trx: Transaction,
@@ -75,9 +76,9 @@ export async function removeSecondFactor(
 }
 
 /**
- * Removes the second factor of a user who has lost it, for an operator. The password alone signs in until another is enrolled. The
- * user's sessions end. If a workspace requires MFA, the user's keys can only read until then. Throws not_found, conflict if there
- * is none.
+ * Removes the second factor of a user who has lost it, for an operator. The user's sessions end.
+ * From then on the password alone suffices until the user enrols another one. If a workspace requires MFA, the user's
+ * keys can only read until then. Throws not_found, conflict if there is none.
  */
 export async function resetSecondFactor(trx: Transaction, text: string): Promise<UserRow> {
   const email = text.trim().toLowerCase();

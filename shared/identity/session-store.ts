@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowCountOf } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, rowCountOf } from '../core/database/database-client.js';
 import type { SessionRow, UserRow } from './rows.js';
 
 const REMEMBERED = `interval '90 days'`;
@@ -16,7 +16,7 @@ export async function isKnownClient(db: Db, email: string, client: string): Prom
   return found > 0;
 }
 
-/** Records that the user has signed in from the client. Deletes the user's clients that are old or more than 20. */
+/** Records that the user has signed in from the client. Deletes the user's old clients, and those beyond 20. */
 export async function rememberClient(db: Db, userId: string, client: string): Promise<void> {
   await db.raw(
     `insert into known_clients (user_id, client) values (:userId, :client)
@@ -30,11 +30,11 @@ export async function rememberClient(db: Db, userId: string, client: string): Pr
   );
 }
 
-/** A session ends when it has not been used for this time, and in any case at its `expires_at`. */
+/** A session ends after this time without use, and always at its `expires_at`. */
 const IDLE = `interval '12 hours'`;
 const LIFETIME = `interval '7 days'`;
 
-/** A user's sessions beyond these, the ones used longest ago, end at the next sign-in. */
+/** Beyond this number, a user's least recently used sessions end at the next sign-in. */
 const SESSIONS_OF_A_USER = 50;
 
 /** A session with its user's current state. */
@@ -54,7 +54,7 @@ export async function insertSession(
   );
 }
 
-/** Ends a user's sessions beyond the number one may have. */
+/** Ends a user's sessions beyond the allowed number. */
 export async function endSurplusSessions(db: Db, userId: string): Promise<void> {
   await db.raw(
     `delete from sessions where id in (
@@ -64,8 +64,8 @@ export async function endSurplusSessions(db: Db, userId: string): Promise<void> 
 }
 
 /**
- * Returns the session of a token's hash. Null if it belongs to another client, has expired or was idle for too long. `client` is
- * null over TLS.
+ * Returns the session with this token's hash. `client` is null over TLS.
+ * Returns null if it belongs to another client, has expired or was idle for too long.
  */
 export function findSession(db: Db, tokenHash: Buffer, client: string | null): Promise<SessionWithUser | null> {
   return oneRow<SessionWithUser>(
@@ -82,7 +82,7 @@ export async function recordSessionUse(db: Db, id: string): Promise<void> {
   await db.raw('update sessions set seen_at = now() where id = ?', [id]);
 }
 
-/** Replaces a session's token and its privileges. Null if the session has ended. */
+/** Replaces a session's token and privileges. Returns null if the session has ended. */
 export function rotateSession(
   db: Db,
   id: string,

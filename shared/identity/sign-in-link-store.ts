@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
 /** A link that was not opened expires after this time. */

@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { verifyPassword } from '../secrets/password.js';
 import { hashToken, newToken } from '../secrets/random-token.js';
@@ -12,31 +12,32 @@ import { findUserByEmail } from './store.js';
 
 type Deps = Pick<CommandDeps, 'keyring'>;
 
-/** Input of a sign-in besides the proof of who the user is. */
+/** Input of a sign-in besides the proof of the user's identity. */
 export interface SignInInput {
   otp?: string | undefined;
-  /** The token of the session that the browser had before; it ends. */
+  /** The token of the browser's previous session, which ends. */
   replaces: string | null;
-  /** The client that the user signs in from; it is remembered. */
+  /** The client from which the user signs in; it is remembered. */
   client: string;
-  /** True if the session is valid for this client only, which is the case without TLS. */
+  /** True if the session is valid for this client only. That is so without TLS. */
   bound: boolean;
   /**
-   * Counts a try at the user's one-time code. Throws rate_limited. The returned function takes the count back after a
-   * correct code.
+   * Counts a try of the user's one-time code. Throws rate_limited. After a correct code, the returned function removes
+   * the count.
    */
   countCode: (userId: string) => Promise<() => Promise<void>>;
 }
 
 export interface SignedIn {
-  /** The new session's token, for the cookie; it is stored as a hash only. */
+  /** The new session's token, for the cookie. Only its hash is stored. */
   token: string;
   session: SessionRow;
 }
 
 /**
- * Starts a session. An unknown address and a wrong password get the same answer after the same work. `verify` compares the
- * password. Throws unauthenticated; mfa_required if only the one-time code is missing; what countCode and verify throw.
+ * Starts a session. `verify` compares the password.
+ * An unknown address and a wrong password get the same answer after the same work. Throws unauthenticated; mfa_required
+ * if only the one-time code is missing; what countCode and verify throw.
  */
 export async function signIn(
   db: Db,
@@ -55,13 +56,13 @@ export async function signIn(
   return signedIn;
 }
 
-/** Starts a session of a user who has just proven who they are. Throws as signIn. */
+/** Starts a session for a user who has just proven their identity. Throws as signIn. */
 export function beginSession(db: Db, deps: Deps, user: UserRow, input: SignInInput): Promise<SignedIn> {
   return db.transaction((trx) => startSession(trx, deps, user, input));
 }
 
 /**
- * Makes a link's token, which signs the user in once within a quarter of an hour. The second factor is still asked for. Throws
+ * Creates a link's token, which signs the user in once within 15 minutes. The second factor is still needed. Throws
  * not_found.
  */
 export async function createSignInLink(db: Db, email: string): Promise<string> {
@@ -73,12 +74,12 @@ export async function createSignInLink(db: Db, email: string): Promise<string> {
 }
 
 /**
- * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid. Throws unauthenticated;
- * mfa_required if only the one-time code is missing; what countCode throws.
+ * Starts a session with a one-time link and deletes the link. A wrong one-time code leaves the link valid.
+ * Throws unauthenticated; mfa_required if only the one-time code is missing; what countCode throws.
  */
 export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { token: string }): Promise<SignedIn> {
   const tokenHash = hashToken(input.token);
-  // Counted before the transaction: the count takes another connection to the database.
+  // Counted before the transaction, because counting uses another connection to the database.
   const guesser = input.otp === undefined ? undefined : await findSignInLink(db, tokenHash);
   const counted = guesser && (await input.countCode(guesser.id));
   const signedIn = await db.transaction(async (trx) => {
@@ -94,8 +95,9 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Starts a session under the lock that changes of the password and of the second factor take too. A session that begins before a
- * change ends with it, and one that begins after it needs the new proof. `proven` is the user as the proof was compared with.
+ * Starts a session under the lock that changes of password and second factor also take.
+ * A session that begins before such a change ends with it; one that begins afterwards needs the new proof. `proven` is
+ * the user as the proof was checked.
  */
 async function startSession(trx: Transaction, deps: Deps, proven: UserRow, input: SignInInput): Promise<SignedIn> {
   const user = await lockUser(trx, proven.id);

@@ -1,13 +1,13 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/client.js';
+import { countOf, type Db, oneRow, returnedRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { WorkspaceRow } from '../workspaces/model.js';
 import type { KeyScope, Role } from './policy.js';
 import type { ApiKeyRow, MembershipRow, UserRow } from './rows.js';
 import { deleteSessions } from './session-store.js';
 
-/** Returns null if the address is taken already. Addresses are stored in lower case. */
+/** Stores a user. Returns null if the address is taken. Addresses are stored in lower case. */
 export async function insertUser(
   db: Db,
   user: { email: string; passwordHash: string; verified: boolean },
@@ -25,7 +25,7 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | null> 
   return oneRow<UserRow>(db, 'select * from users where email = :email', { email });
 }
 
-/** Stores a new password and ends all sessions of the user, also one that starts at this moment. */
+/** Stores a new password and ends all of the user's sessions, including one that is being started. */
 export async function setPasswordHash(db: Db, userId: string, passwordHash: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw('update users set password_hash = :passwordHash where id = :userId', { userId, passwordHash });
@@ -33,13 +33,13 @@ export async function setPasswordHash(db: Db, userId: string, passwordHash: stri
   });
 }
 
-/** Stores the hash of a token that proves the user's address for a day; an earlier token becomes void. */
+/** Stores the hash of a token that proves the user's address within a day. An earlier token becomes invalid. */
 export async function setVerification(db: Db, userId: string, tokenHash: Buffer): Promise<void> {
   const expires = db.raw(`now() + interval '1 day'`);
   await db('users').where({ id: userId }).update({ verification_hash: tokenHash, verification_expires_at: expires });
 }
 
-/** Marks the address of the token's user as verified. False if the token is unknown, used or expired. */
+/** Marks the address of the token's user as verified. Returns false if the token is unknown, used or expired. */
 export async function useVerificationToken(db: Db, tokenHash: Buffer): Promise<boolean> {
   const verified = await rowCountOf(
     db,
@@ -130,7 +130,7 @@ export function listApiKeys(db: Db, workspaceId: string): Promise<ApiKeyView[]> 
   );
 }
 
-/** Revokes once; a second time changes nothing. Null if there is no such key. */
+/** Revokes a key once; a second call changes nothing. Returns null if there is no such key. */
 export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
   const revoke = 'update api_keys set revoked_at = coalesce(revoked_at, now()) where id = :id returning *';
   return oneRow<ApiKeyRow>(db, revoke, { id });
@@ -155,7 +155,7 @@ export function pageOfApiKeys(
   return fetchPage(query, 'k', page);
 }
 
-/** Returns how many keys of a member work or have merely expired. */
+/** Returns the number of a member's keys that were not revoked, expired ones included. */
 export function countApiKeys(db: Db, workspaceId: string, userId: string): Promise<number> {
   return countOf(
     db,
@@ -164,7 +164,10 @@ export function countApiKeys(db: Db, workspaceId: string, userId: string): Promi
   );
 }
 
-/** Revokes a key of the workspace, and of this member if `userId` is given. False if there is none that is not revoked. */
+/**
+ * Revokes a key of the workspace, and of this member if `userId` is given. Returns false if there is no such unrevoked
+ * key.
+ */
 export async function revokeWorkspaceKey(
   db: Db,
   { workspaceId, id, userId }: { workspaceId: string; id: string; userId: string | null },

@@ -1,59 +1,62 @@
-/** Describes what a build produced and how to run or publish it. Stored with the image. */
+/** Describes what a build produced, and how to run or publish it. Stored with the image. */
 export interface ImageManifest {
   /** `process` is started with `startCommand`; `static` is served from `publishDirectory`. */
   type: 'process' | 'static';
   /** The detected or chosen runtime: node, python, go, static … */
   runtime: string;
-  /** The name by which a container engine runs it, pinned by its digest; absent for folders. */
+  /** The name under which a container engine runs it, pinned by its digest; absent for folders. */
   reference?: string;
-  /** A shell command line, run in `workingDirectory`. With a `reference`, '' is what the image itself starts. */
+  /** A shell command line, run in `workingDirectory`. With a `reference`, '' stands for the image's own command. */
   startCommand: string;
-  /** The start command as users know it, if `startCommand` was derived from it; absent in older images. */
+  /** The start command that users see, if `startCommand` was derived from it; absent in older images. */
   shownCommand?: string;
-  /** The Procfile's `release` command, which runs before each release; absent if it has none. */
+  /** The Procfile's `release` command, which runs before each release; absent if there is none. */
   releaseCommand?: string;
   /** The process of an image with a root file system of its own; absent for built folders. */
   process?: ImageProcess;
-  /** Below the image's folder; '' is the folder itself. */
+  /** Relative to the image's folder; '' is that folder itself. */
   workingDirectory: string;
-  /** Below the image's folder; what a static site serves. */
+  /** The folder that a static site serves, relative to the image's folder. */
   publishDirectory: string;
   /** The page that answers unknown paths of a single-page application; absent without one. */
   fallback?: string;
-  /** The path at which the pages of a static site expect it (`/shop`); absent if it is `/`. */
+  /** The path at which a static site's pages expect it (`/shop`); absent if it is `/`. */
   base?: string;
-  /** Variables that the runtime needs (PYTHONPATH and the like); the service's own win. */
+  /** Variables that the runtime needs (PYTHONPATH and the like). The service's own override them. */
   environment: Record<string, string>;
-  /** The tools that it runs with, as the host keeps them (`node-22.1.0`); absent if the platform's own will do. */
+  /**
+   * The tools that it runs with, by their folders' names on the host (`node-22.1.0`); absent if it uses the platform's
+   * own.
+   */
   tools?: string[];
 }
 
-/** How an image says that its process is started. */
+/** The process that an image starts. */
 export interface ImageProcess {
-  /** ENTRYPOINT and CMD; empty if it names none. */
+  /** ENTRYPOINT and CMD; empty if the image has neither. */
   args: string[];
   user: { uid: number; gid: number; groups: number[] };
   /** EXPOSE: the TCP ports on which it may listen. */
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;
-  /** HEALTHCHECK; absent if it has none. */
+  /** HEALTHCHECK; absent if there is none. */
   healthCheck?: ImageHealthCheck;
 }
 
-/** The command that tells whether the process of an image works: it exits with 0 then. Times are in milliseconds. */
+/** The command that tests an image's process: it exits with 0 if the process works. Times are in milliseconds. */
 export interface ImageHealthCheck {
   args: string[];
   intervalMs: number;
   timeoutMs: number;
-  /** Checks in a row that must fail before the process counts as unhealthy. */
+  /** Consecutive failures after which the process counts as unhealthy. */
   retries: number;
 }
 
 /** How many images a service keeps for rollback. */
 export const IMAGES_KEPT = 10;
 
-/** An image as a build hands it over: its content's digest (sha256), how to run it, and its size. */
+/** The result of a build: the digest of the content (sha256), how to run it, and its size. */
 export interface BuiltImage {
   digest: string;
   manifest: ImageManifest;

@@ -1,12 +1,12 @@
 import { validate as isUuid, v7 as uuidv7 } from 'uuid';
-import type { Db } from '../core/database/client.js';
-import { AppError, conflict, invalidField } from '../core/errors.js';
+import type { Db } from '../core/database/database-client.js';
+import { AppError, conflict, invalidField } from '../core/error-registry.js';
 import { Sensitive } from '../core/sensitive.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { workspaceOf } from '../workspaces/store.js';
+import { canonicalRegistry, isRegistry } from './image-reference.js';
 import type { RegistryRow } from './model.js';
-import { canonicalRegistry, isRegistry } from './reference.js';
 
 export interface RegistryInput {
   workspaceId: string;
@@ -16,14 +16,14 @@ export interface RegistryInput {
   password: string;
 }
 
-/** A registry's credentials, not sealed. */
+/** A registry's credentials, unsealed. */
 export interface RegistryCredentials {
   server: string;
   username: string;
   password: Sensitive;
 }
 
-/** Stores credentials for a registry, the password sealed. Throws not_found, invalid_request, conflict. */
+/** Stores credentials for a registry, with the password sealed. Throws not_found, invalid_request, conflict. */
 export async function addRegistry(db: Db, keyring: Keyring, input: RegistryInput): Promise<RegistryRow> {
   const name = input.name.trim();
   if (name === '' || name.length > 100) throw invalidField('name', 'must have from 1 to 100 characters');
@@ -55,20 +55,26 @@ export async function listRegistries(db: Db, workspaceId: string): Promise<Regis
   return db<RegistryRow>('registries').where({ workspace_id: workspaceId }).orderBy(['created_at', 'id']);
 }
 
-/** Deletes credentials; services that name them cannot be deployed until they name others. Throws not_found. */
+/**
+ * Deletes credentials. Throws not_found.
+ * Services that use them cannot be deployed until they name others.
+ */
 export async function removeRegistry(db: Db, id: string): Promise<RegistryRow> {
   const [row] = await db<RegistryRow>('registries').where({ id }).delete().returning('*');
   if (!row) throw new AppError('not_found', `There is no registry ${id}`);
   return row;
 }
 
-/** Returns the workspace's registry that a configuration names; undefined if it has none of that id. */
+/**
+ * Returns the workspace's registry with this id, which a configuration names.
+ * Returns undefined if there is none.
+ */
 export async function findRegistry(db: Db, workspaceId: string, id: string): Promise<RegistryRow | undefined> {
   if (!isUuid(id)) return undefined;
   return db<RegistryRow>('registries').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Returns the credentials that a configuration names; null if it names none, or one that is gone. Throws `SealError`. */
+/** Returns the credentials that a configuration names; null if it names none, or deleted ones. Throws `SealError`. */
 export async function openRegistry(
   db: Db,
   keyring: Keyring,

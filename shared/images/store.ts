@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, valuesOf } from '../core/database/client.js';
+import { type Db, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
@@ -8,7 +8,7 @@ export function imageValues({ digest, manifest, sizeBytes }: BuiltImage) {
   return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
 
-/** Returns SQL: records an image that a build has stored, for the deployment that `query` returns. */
+/** Returns SQL that records a built image for the deployment that `query` returns. */
 export function imageStoredBy(query: string): string {
   return `insert into images (id, workspace_id, service_id, digest, manifest, size_bytes)
     select cast(:imageId as uuid), workspace_id, service_id, cast(:digest as text), cast(:manifest as jsonb),
@@ -40,15 +40,15 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Keeps the `keep` images of a service that went live last, and marks the others as removed. The image that serves, and those that
- * an open deployment (a rollback) or a run uses, stay. Returns how many were removed. It looks at the images that are kept, and not
- * at the deployments that there were.
+ * Keeps a service's `keep` images that went live last, and marks the others as removed. Returns how many.
+ * The image that serves stays, and so do those of an open deployment (a rollback) or a run. Reads kept images only, and
+ * not past deployments.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;
 }
 
-/** Returns the tools that images which can be run need, by the names in their manifests. */
+/** Returns the tools that runnable images need, by their names in manifests. */
 export async function wantedTools(db: Db): Promise<Set<string>> {
   const tools = `select distinct jsonb_array_elements_text(manifest->'tools')
     from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`;

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 
 const TIMEOUT_MS = 5_000;
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Throws an error that names the variable to set, if a port is taken or not allowed. */
+/** Throws an error that names the variable to set, if a port is in use or not allowed. */
 export async function assertPortsFree(ports: { variable: string; port: number }[]): Promise<void> {
   const seen = new Map<number, string>();
   for (const { variable, port } of ports) {
@@ -16,7 +16,7 @@ export async function assertPortsFree(ports: { variable: string; port: number }[
   }
 }
 
-/** Returns the code of the error that listening on every address of this host gives, or null. */
+/** Returns the error code of listening on every address of this host, or null. */
 function listenError(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 import type { Logger } from '../core/log.js';
 import { spawnTethered } from './tethered-child.js';
 
@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const PROGRAM = 'dist/api/pages/build-console.js';
 
 /**
- * Builds the console in a process of its own, if this version has not been built. A failure is logged, and nothing else depends on
- * it. Returns what ends it early.
+ * Builds the console in a separate process, unless this version was already built.
+ * A failure is logged, and nothing else depends on it. Returns a function that ends it early.
  */
 export async function startConsoleBuild({ label, log }: { label: string; log: Logger }): Promise<() => unknown> {
   try {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Config, edgeUrl } from '../core/config.js';
-import type { Db, Transaction } from '../core/database/client.js';
-import { errorMessage } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { errorMessage } from '../core/error-registry.js';
 import { readIfThere } from '../core/exists.js';
 import { createKey, createWorkspace } from '../identity/commands.js';
 import { findApiKey, findUserByEmail, setPasswordHash, workspacesOf } from '../identity/store.js';
@@ -9,7 +9,7 @@ import { parseApiKey } from '../secrets/api-key.js';
 import { hashPassword, newPassword } from '../secrets/password.js';
 import { writePrivately } from './private-file.js';
 
-/** What a person needs to use the platform; kept in `DATA_DIR/credentials.json`. */
+/** What a person needs to use the platform. Kept in `DATA_DIR/credentials.json`. */
 export interface Credentials {
   baseUrl: string;
   edgeUrl: string;
@@ -25,8 +25,8 @@ type Identity = Pick<Credentials, 'workspaceId' | 'email' | 'password' | 'apiKey
 const OWNER = 'owner@ranvier.localhost';
 
 /**
- * Returns the credentials of the embedded platform, with the addresses of today. Those of the first start stay valid as long as the
- * database knows their key. `created` is true if they are new.
+ * Returns the credentials of the embedded platform, with the present addresses. `created` is true if they are new.
+ * Those of the first start stay valid as long as the database knows their key.
  */
 export async function ensureCredentials(
   db: Db,
@@ -65,7 +65,7 @@ function parse(text: string, path: string): Identity {
   }
 }
 
-/** The first start, or one after the file was lost: the owner gets a new password and a new key. */
+/** Creates a new password and key for the owner, at the first start or after the file was lost. */
 async function newIdentity(trx: Transaction): Promise<Identity> {
   const password = newPassword();
   const known = await findUserByEmail(trx, OWNER);

@@ -5,8 +5,9 @@ import { identityOf } from '../core/process-identity.js';
 import { writePrivately } from './private-file.js';
 
 /**
- * Makes this process the only one on a DATA_DIR. Returns a function that releases the lock. The lock of a process that was killed
- * is taken over. Throws an error that names the holder if another process runs on the DATA_DIR.
+ * Locks a DATA_DIR for this process. Returns the function that releases the lock.
+ * The lock of a killed process is taken over. Throws an error that names the holder if another process uses the
+ * DATA_DIR.
  */
 export async function takeLock(dataDir: string): Promise<() => Promise<void>> {
   const path = join(dataDir, 'launch.lock');

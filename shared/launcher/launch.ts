@@ -6,11 +6,11 @@ import { delimiter, dirname, join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Config, ConfigError, loadConfig, loadDatabaseSettings, serviceUrl } from '../core/config.js';
-import { createDatabase } from '../core/database/client.js';
+import { createDatabase } from '../core/database/database-client.js';
 import { migrate } from '../core/database/migrate.js';
-import { errorMessage } from '../core/errors.js';
-import { Lifecycle } from '../core/lifecycle.js';
+import { errorMessage } from '../core/error-registry.js';
 import { createLogger, type Logger } from '../core/log.js';
+import { Lifecycle } from '../core/process-lifecycle.js';
 import { mapStackTraces } from '../core/stack-traces.js';
 import { createSignInLink } from '../identity/sign-in.js';
 import { migrateQueues } from '../queues/bull-pool.js';
@@ -28,8 +28,8 @@ import { parseProcfile, SupervisedProcess } from './procfile.js';
 import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
 /**
- * `npm start`: the whole platform on one machine. What begins here ends, in the opposite order, with
- * SIGTERM or Ctrl-C, and also when this process is killed. Its one argument is another Procfile than that of the package.
+ * `npm start`: the whole platform on one machine. Everything that it starts ends, in reverse order, after SIGTERM or
+ * Ctrl-C, and also when this process is killed. Its only argument is another Procfile than the package's own.
  */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
@@ -45,7 +45,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   const lines = parseProcfile(await readFile(procfile, 'utf8'));
   const { databaseUrl, dataDir } = loadDatabaseSettings();
   await mkdir(dataDir, { recursive: true });
-  // Hosted applications run as other users below it; what they must not read is 0600.
+  // Hosted applications run as other users below this folder. Files that they must not read have the mode 0600.
   await chmod(dataDir, 0o711);
   lifecycle.onEnd('lock', await takeLock(dataDir));
   const label = await labelOf(dataDir);
@@ -57,7 +57,7 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
     DATA_DIR: dataDir,
     SECRETS_KEY: process.env.SECRETS_KEY || (await keptSecretsKey(dataDir)),
   };
-  // Everything wrong with the settings is said before anything starts; the embedded database has no address yet.
+  // All problems of the settings are reported before anything starts. The embedded database has no address yet.
   const config = loadConfig({ ...settings, DATABASE_URL: databaseUrl ?? 'postgres://embedded' });
   log.level = config.logLevel;
   await assertPortsFree([
@@ -66,19 +66,19 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   ]);
   if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
-  // It takes seconds after an upgrade and nothing otherwise, beside the database's start. Nothing waits for it.
+  // Takes seconds after an upgrade and no time otherwise. It runs while the database starts, and nothing waits for it.
   lifecycle.onEnd('console', await startConsoleBuild({ label, log }));
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created, linkToken } = await prepareDatabase(url, config);
   const env = {
-    // The C library otherwise keeps freed memory apart for each thread: 5 MiB of an edge.
+    // Otherwise the C library keeps freed memory separately for each thread: 5 MiB in an edge.
     MALLOC_ARENA_MAX: '2',
-    // Without it, what large buffers have used stays with the process: 35 MiB of a worker that stored long lines.
+    // Otherwise the process keeps the memory of large buffers: 35 MiB in a worker that stored long lines.
     MALLOC_MMAP_THRESHOLD_: '131072',
     DASHBOARD_USER: credentials.email,
     DASHBOARD_PASSWORD: credentials.password,
     ...settings,
-    // The `node` of the Procfile is the one that runs this process, also if npm has not put it into the PATH.
+    // The Procfile's `node` is the one that runs this process, even if npm has not put it into the PATH.
     PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
     DATABASE_URL: url,
   };
@@ -119,7 +119,7 @@ async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle)
 }
 
 async function prepareDatabase(url: string, config: Config) {
-  // A machine that starts everything at once may leave this process without a core for long.
+  // A machine that starts everything at once may leave this process without processor time for long.
   const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2, idleInTransactionMs: 0 });
   try {
     await migrate(db, url);
@@ -132,12 +132,12 @@ async function prepareDatabase(url: string, config: Config) {
   }
 }
 
-/** Resolves to true when the API is ready; to false if the platform ends before. */
+/** Resolves to true when the API is ready, and to false if the platform ends first. */
 async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): Promise<boolean> {
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    // It is not listening yet, or one of its parts is not there yet: its own log says why.
+    // The API is not listening yet, or a part of it is missing: its own log explains why.
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;
@@ -176,8 +176,8 @@ ${plain}  Ctrl-C ends it.
 }
 
 /**
- * An npm that is killed sends no signal. Otherwise it always outlives this process, so another parent means that it
- * ended.
+ * Ends the platform when npm is killed, which sends no signal.
+ * npm normally outlives this process, so another parent means that it was killed.
  */
 function endWithNpm(lifecycle: Lifecycle): void {
   if (!['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '')) return;
@@ -193,7 +193,7 @@ function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
   void lifecycle.end('failure', 1);
 }
 
-// The reader of our output may end before the platform does.
+// The reader of this output may end before the platform does.
 process.stdout.on('error', () => undefined);
 mapStackTraces();
 const log = createLogger('launch', 'info');

@@ -5,17 +5,20 @@ import type { Logger } from '../core/log.js';
 import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
 
-/** Time for leftover processes to end in order, for example with a last checkpoint, in milliseconds. Then they are killed. */
+/**
+ * How long leftover processes may take to end cleanly, for example with a last checkpoint, in milliseconds. Then they
+ * are killed.
+ */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
 
-/** Returns the name that the processes which serve one folder carry on their command lines. */
+/** Returns the label that the processes for one folder carry on their command lines. */
 export async function labelOf(folder: string): Promise<string> {
   const digest = createHash('sha256').update(await realpath(folder));
   return `ranvier-${digest.digest('hex').slice(0, 12)}`;
 }
 
-/** Ends the processes with this label that an earlier run left behind; resolves when there is none. */
+/** Ends the processes with this label that an earlier run left behind. Resolves when none is left. */
 export async function endLeftovers(label: string, log: Logger): Promise<void> {
   const deadline = Date.now() + ORDERLY_END_MS;
   const found = await processesOf(label);
@@ -41,13 +44,13 @@ interface Command {
   command: string;
 }
 
-/** Read from /proc, since a bare machine has no `ps`. */
+/** Reads /proc, because a minimal machine has no `ps`. */
 async function procCommands(): Promise<Command[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   return Promise.all(
     names.map(async (name) => ({
       pid: Number(name),
-      // A process that has ended meanwhile has no command any more.
+      // A process that has ended meanwhile has no command.
       command: await readFile(`/proc/${name}/cmdline`, 'latin1').catch(() => ''),
     })),
   );

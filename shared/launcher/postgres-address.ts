@@ -4,13 +4,13 @@ import { readIfThere } from '../core/exists.js';
 export const SUPERUSER = 'ranvier';
 export const DATABASE = 'ranvier';
 
-/** Returns the files of the server's password (0600) and of the path of its socket's folder. */
+/** Returns the files with the server's password (0600) and with the path of its socket's folder. */
 export function addressFiles(dataDir: string): { password: string; socket: string } {
   const folder = join(dataDir, 'postgres');
   return { password: join(folder, 'password'), socket: join(folder, 'socket-folder') };
 }
 
-/** Returns the server's address. `localhost` is there for parsers of URLs: the parameter `host` decides, and it is a folder. */
+/** Returns the server's address. The parameter `host`, a folder, decides. `localhost` is there for URL parsers only. */
 export function serverUrl(password: string, socketFolder: string, database: string = DATABASE): string {
   return `postgres://${SUPERUSER}:${password}@localhost/${database}?host=${encodeURIComponent(socketFolder)}`;
 }

@@ -1,7 +1,7 @@
 import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 import { linkLibraries, ownPostgres, postgresPackage } from '../core/postgres-package.js';
 import { runAs, type SystemUser } from './system-user.js';
 
@@ -9,14 +9,14 @@ import { runAs, type SystemUser } from './system-user.js';
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
-  /** The major version, as PG_VERSION in a data folder says it. */
+  /** The major version, as in a data folder's PG_VERSION. */
   major: string;
 }
 
 /**
- * Finds PostgreSQL in the optional package of this platform. It is used where npm put it if the user can execute it there.
- * Otherwise (a checkout below /root, a node_modules that is not ours to write) a copy is kept in the first of `caches`, or else in
- * a cache of this host, that serves.
+ * Finds PostgreSQL in this platform's optional package.
+ * Uses it in place if its user can execute it there. Otherwise (a checkout below /root, a read-only node_modules) keeps
+ * a copy in the first usable one of `caches`, or in a cache of this host.
  */
 export async function findPostgres(caches: string[], user: SystemUser | undefined): Promise<PostgresBinaries> {
   const { native, version } = await locatePackage();
@@ -52,12 +52,15 @@ async function locatePackage(): Promise<{ native: string; version: string }> {
   );
 }
 
-/** Folders that survive us and that other users can reach; a folder of our own in them, which only we may write. */
+/**
+ * Returns folders that outlive this process and that other users can reach. In each, only we may write to our own
+ * subfolder.
+ */
 function hostCaches(): string[] {
   return [join('/var/cache', 'ranvier'), join(tmpdir(), `ranvier-${process.getuid?.() ?? 0}`)];
 }
 
-/** Copies the installation, complete or not at all; several may do it at once. */
+/** Copies the installation completely or not at all. Several processes may do so at once. */
 async function copyOnce(native: string, cache: string, place: string): Promise<void> {
   await mkdir(cache, { mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
@@ -76,7 +79,9 @@ async function copyOnce(native: string, cache: string, place: string): Promise<v
   }
 }
 
-/** Readable by everybody, whatever the umask; without the static libraries, which a server does not need. */
+/**
+ * Copies so that all users can read, whatever the umask is. Leaves out static libraries, which a server does not need.
+ */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   await chmod(to, 0o755);

@@ -14,11 +14,11 @@ import { spawnTethered, type Tethered, type TetherOptions } from './tethered-chi
 const ORPHAN_SECONDS = 10;
 const RECENT_LINES = 20;
 
-/** The place of the data, its owner, and how its owner gets there. */
+/** The folder of the data, its owner, and how the owner reaches it. */
 export interface Place {
   folder: string;
   data: string;
-  /** `folder` as the server sees it: by its path, or through the open folder that we hand it. */
+  /** The folder as the server sees it: its path, or the open folder that is passed to the server. */
   seen: string;
   handle: FileHandle;
   socket: SocketFolder;
@@ -41,7 +41,7 @@ export async function preparePlace(dataDir: string): Promise<Place> {
     throw new Error(`user id ${user?.uid} cannot enter ${folder}: set DATA_DIR to a folder that everybody can enter`);
   }
   const binaries = await findPostgres(reachable ? [folder] : [], user);
-  // A folder below /root is closed to other users, but not to a process that gets the open folder from root.
+  // Other users cannot enter a folder below /root, but a process can use an open folder that root passes to it.
   const seen = reachable ? folder : '/proc/self/fd/4';
   return {
     folder,
@@ -71,14 +71,14 @@ async function keptPassword(path: string): Promise<string> {
   return password;
 }
 
-/** Returns how the programs of PostgreSQL are started here. */
+/** Returns how PostgreSQL's programs are started here. */
 export function childOptions(place: Place): TetherOptions {
   const env = { PATH: process.env.PATH, LANG: 'C', TZ: 'UTC' };
   const { user, handle, label } = place;
   return { stopSignal: 'INT', orphanSeconds: ORPHAN_SECONDS, label, env, cwd: '/', user, passDescriptor: handle.fd };
 }
 
-/** Makes the data folder if there is none, complete or not at all. Throws if another version has written it. */
+/** Makes the data folder if it is missing, completely or not at all. Throws if another version wrote it. */
 export async function ensureCluster(place: Place): Promise<void> {
   const version = await readIfThere(join(place.data, 'PG_VERSION'));
   const { major } = place.binaries;
@@ -109,7 +109,7 @@ export async function ensureCluster(place: Place): Promise<void> {
   await rename(fresh, place.data);
 }
 
-/** Returns the latest lines of the child's output, kept for an error message. */
+/** Collects the last lines of the child's output for an error message. */
 export function recentLines(child: Tethered, onLine: (line: string) => void = () => {}): string[] {
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {

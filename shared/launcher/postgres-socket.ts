@@ -5,26 +5,26 @@ import { readIfThere } from '../core/exists.js';
 import { addressFiles } from './postgres-address.js';
 import type { SystemUser } from './system-user.js';
 
-/** PostgreSQL names its socket after a port, although nothing listens on one. */
+/** PostgreSQL names its socket after a port, even if no port is open. */
 export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
-/** Bytes that the path of a socket may have. */
+/** The most bytes of a socket's path. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 const SHORT_PREFIX = 'ranvier-db-';
 
-/** The folder of the server's socket, which only its user and root can enter. */
+/** The folder of the server's socket. Only the server's user and root can enter it. */
 export interface SocketFolder {
   /** The path for clients. */
   path: string;
   /** The folder's path as the server sees it. */
   seen: string;
-  /** Removes what stands outside of DATA_DIR. */
+  /** Removes the parts outside of DATA_DIR. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes `<dataDir>/postgres/socket` (0700) without what an earlier server left there. If its path is too long for a socket, a
- * private folder of the host with a symbolic link to it stands in. `seen`: the parent folder as the server sees it.
+ * Makes `<dataDir>/postgres/socket` (0700) and empties it. `seen` is the parent folder as the server sees it.
+ * If its path is too long for a socket, uses a private folder of the host with a symbolic link to it.
  */
 export async function prepareSocketFolder(
   dataDir: string,
@@ -44,7 +44,9 @@ export async function prepareSocketFolder(
   };
 }
 
-/** Removes the socket and the lock of a server that has ended. The lock's pid may be another process by now. */
+/**
+ * Removes the socket and the lock of a server that has ended. The pid in the lock may belong to another process by now.
+ */
 export async function clearSocketFolder({ path }: SocketFolder): Promise<void> {
   for (const name of [SOCKET, `${SOCKET}.lock`]) await rm(join(path, name), { force: true });
 }
@@ -54,7 +56,7 @@ function fits(folder: string): boolean {
 }
 
 async function shortPath(folder: string, user: SystemUser | undefined): Promise<string> {
-  // Files in /run are not removed for their age.
+  // Files in /run are not removed because of their age.
   const made = await mkdtemp(join('/run', SHORT_PREFIX)).catch(() => mkdtemp(join(tmpdir(), SHORT_PREFIX)));
   if (user) await chown(made, user.uid, user.gid);
   const path = join(made, 's');
@@ -64,7 +66,7 @@ async function shortPath(folder: string, user: SystemUser | undefined): Promise<
   return path;
 }
 
-/** Removes the folder of a short path; any other path is left alone. */
+/** Removes the private folder of a short path. Leaves any other path alone. */
 async function removeShort(path: string | null): Promise<void> {
   if (path === null || !dirname(path).includes(`/${SHORT_PREFIX}`)) return;
   await rm(dirname(path), { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { errorMessage } from '../core/errors.js';
+import { errorMessage } from '../core/error-registry.js';
 import type { Logger } from '../core/log.js';
 import { endLeftovers } from './leftover-processes.js';
 import { addressFiles, DATABASE, serverUrl } from './postgres-address.js';
@@ -12,32 +12,33 @@ import { writePrivately } from './private-file.js';
 import { spawnTethered, type Tethered } from './tethered-child.js';
 
 export interface PostgresOptions {
-  /** The platform's DATA_DIR, which exists; everything of PostgreSQL is in `postgres/` below it. */
+  /** The platform's DATA_DIR, which exists. Everything of PostgreSQL is in its subfolder `postgres/`. */
   dataDir: string;
   log: Logger;
-  /** Called where the server ended by itself and could not be started again. */
+  /** Called if the server ended by itself and could not be started again. */
   onGone?: (error: Error) => void;
-  /** False for tests only: the data does not survive the end of the machine. */
+  /** False for tests only: the data does not survive a crash of the machine. */
   durable?: boolean;
 }
 
 export interface EmbeddedPostgres {
-  /** The superuser's address of the database `ranvier`, by a socket; it stays the same while this server runs. */
+  /** The superuser's address of the database `ranvier`, over a socket. It stays valid while this server runs. */
   url: string;
   /** Process id of the server. */
   pid(): number;
-  /** Ends the server: open connections are cut, committed work is kept. */
+  /** Ends the server: cuts open connections and keeps committed work. */
   stop(): Promise<void>;
 }
 
 const STOP_MS = 10_000;
-/** Waits before the server is started again after it ended by itself. */
+/** Waits before the server is restarted after it ended by itself, in milliseconds. */
 const RESTART_WAITS_MS = [0, 500, 2000, 5000];
 
 /**
- * Starts the embedded PostgreSQL with its data in `dataDir`, on a private socket and on no port. Makes the data on the first start
- * and recovers what a kill left behind. Restarts a server that ends by itself, and ends it with this process, even after kill -9.
- * As root it runs as another user, who need not be able to enter the parents of the folder.
+ * Starts the embedded PostgreSQL with its data in `dataDir`, on a private socket and without a port.
+ * Creates the data at the first start, and recovers after a kill. Restarts a server that ends by itself, and ends it
+ * together with this process, even after kill -9. As root it runs as another user, who need not be able to enter the
+ * folder's parents.
  */
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir);
@@ -105,7 +106,7 @@ class Server {
     await this.#place.socket.remove();
   }
 
-  /** Starts the server on our port and waits until it accepts connections. */
+  /** Starts the server and waits until it accepts connections. */
   async #run(): Promise<void> {
     const { binaries, data, seen, socket, label } = this.#place;
     const settings = {
@@ -114,8 +115,8 @@ class Server {
       ...(this.#options.durable === false ? NOT_DURABLE : {}),
       cluster_name: label,
     };
-    // Nothing serves this data any more, and the number in the file may long belong to a program that has nothing to do
-    // with it: PostgreSQL would refuse to start because of that one.
+    // No server uses this data any more, and the pid in the file may belong to an unrelated program. PostgreSQL would
+    // refuse to start because of it.
     await rm(join(data, 'postmaster.pid'), { force: true });
     await clearSocketFolder(socket);
     const argv = [binaries.postgres, '-D', `${seen}/data`, '-p', String(PORT)];
@@ -171,12 +172,12 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Statements that fail are their caller's to report, and they may carry values that do not belong in a log.
+  // The caller reports failed statements, and they may contain values that do not belong in a log.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
 };
 
-/** As tests want it, which connect many platforms to one server. */
+/** For tests, which connect many platforms to one server. */
 const NOT_DURABLE = { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off', max_connections: 800 };
 
 /** Quotes a path as an item of a list in PostgreSQL's settings. */

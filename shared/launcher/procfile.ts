@@ -7,7 +7,7 @@ export interface ProcfileLine {
   command: string;
 }
 
-/** Parses the `name: command` lines of a Procfile. Throws if a line is neither this, nor empty, nor a comment. */
+/** Parses the `name: command` lines of a Procfile. Throws for any other line that is neither empty nor a comment. */
 export function parseProcfile(text: string): ProcfileLine[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines
@@ -19,10 +19,7 @@ export function parseProcfile(text: string): ProcfileLine[] {
     });
 }
 
-/**
- * A simple command takes the place of its shell and gets our signals itself; the parts of a compound one do
- * not.
- */
+/** Makes a simple command replace its shell, so that it gets our signals itself. Parts of a compound command do not. */
 function inPlace(command: string): string {
   return /[;&|]/.test(command) ? command : `exec env ${command}`;
 }
@@ -31,11 +28,14 @@ export interface RunnerOptions {
   env: NodeJS.ProcessEnv;
   cwd: string;
   log: Logger;
-  /** Receives each line the processes print. */
+  /** Receives each line that the processes print. */
   write: (name: string, line: string) => void;
   /** Called when a process repeatedly ends right after its start. */
   onGivenUp: (error: Error) => void;
-  /** Seconds between TERM and KILL. If this launcher was killed, `orphanSeconds` apply, since the database ends then too. */
+  /**
+   * Seconds between TERM and KILL. If this launcher was killed, `orphanSeconds` apply, because the database then ends
+   * too.
+   */
   graceSeconds: number;
   orphanSeconds: number;
   /** See `TetherOptions`. */
@@ -48,7 +48,7 @@ const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 10_000;
 
-/** Keeps one line of the Procfile running: restarts it with growing delays when it ends by itself. */
+/** Keeps the process of one Procfile line running: restarts it with growing delays when it ends by itself. */
 export class SupervisedProcess {
   readonly #line: ProcfileLine;
   readonly #options: RunnerOptions;
@@ -67,14 +67,14 @@ export class SupervisedProcess {
     this.#starting = this.#run().catch((error: Error) => this.#options.onGivenUp(error));
   }
 
-  /** Asks the process to end and waits until it has; kills it after the grace. It is not started again. */
+  /** Asks the process to end and waits for it; kills it after the grace period. It is not restarted. */
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#timer) clearTimeout(this.#timer);
     await this.#starting;
     const running = this.#running;
     if (!running) return;
-    // INT says to a worker that the whole platform ends, and hosted processes with it.
+    // INT tells a worker that the whole platform ends, and hosted processes with it.
     running.kill('SIGINT');
     const timer = setTimeout(() => {
       this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');

@@ -2,21 +2,21 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** A user of this host that a child can run as. */
+/** A user of this host as which a child can run. */
 export interface SystemUser {
   uid: number;
   gid: number;
 }
 
-/** Runs a short program to its end, as the user if one is given. Rejects with what it wrote on stderr. */
+/** Runs a short program to its end, as this user if one is given. Rejects with its error output. */
 export async function runAs(user: SystemUser | undefined, command: string, args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(command, args, { ...user, cwd: '/', env: { PATH: process.env.PATH } });
   return stdout;
 }
 
 /**
- * Returns the user that PostgreSQL runs as, because it refuses to run as root. That is the owner of existing data, else `postgres`
- * or `nobody`, the first that exists. Undefined if this process is not root: the user stays the same.
+ * Returns the user that runs PostgreSQL, which refuses to run as root. Undefined if this process is not root.
+ * It is the owner of existing data, otherwise the first that exists of `postgres` and `nobody`.
  */
 export async function postgresUser(dataOwner: SystemUser | null): Promise<SystemUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;

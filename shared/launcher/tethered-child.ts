@@ -3,21 +3,21 @@ import type { Socket } from 'node:net';
 import { signalGroup } from '../core/signal-process.js';
 
 export interface TetherOptions {
-  /** The signal that asks this program to end, also after our own sudden end. */
+  /** The signal that asks this program to end, also when this process ends suddenly. */
   stopSignal: 'TERM' | 'INT';
   /** Seconds between that signal and KILL, if this process ends first. */
   orphanSeconds: number;
-  /** What the watcher shows on its command line, by which a later run finds it. */
+  /** The label that the watcher shows on its command line, by which a later run finds it. */
   label: string;
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** Runs the child as another user; only root may. */
+  /** Runs the child as another user, which only root can do. */
   user?: { uid: number; gid: number } | undefined;
-  /** An open descriptor that the child finds as its descriptor 4. */
+  /** An open descriptor that the child gets as its descriptor 4. */
   passDescriptor?: number | undefined;
 }
 
-/** A child in its own process group. The group ends when this process ends, even by kill -9. */
+/** A child in its own process group, which ends with this process, even after kill -9. */
 export interface Tethered {
   pid: number;
   stdout: NodeJS.ReadableStream;
@@ -26,14 +26,14 @@ export interface Tethered {
   ended: Promise<string>;
   /** Sends the signal to the child. */
   kill(signal: NodeJS.Signals): void;
-  /** Kills the child with all that it started in its process group. */
+  /** Kills the child and everything in its process group. */
   killGroup(): void;
 }
 
 /**
- * Descriptor 3 is the tether: a pipe whose other end only this process holds. A watcher in the child's process group waits
- * for its end, which means that this process has ended. While the watcher runs, the group's number cannot be reused, so no other
- * process is ever signalled. The program itself replaces the shell.
+ * A program that watches descriptor 3, the tether: a pipe whose other end only this process holds. The watcher, in the
+ * child's process group, waits until the pipe closes, which means that this process has ended. While it runs, the
+ * group's number cannot be reused, so no other process is ever signalled. The child's program replaces the shell.
  */
 const WATCH = `
 signal=$1 tenths=$(($2 * 10)); shift 2
@@ -49,7 +49,7 @@ exec "$@" 3<&-
 
 const LAST_LINES_MS = 500;
 
-/** Starts `argv` tied to this process. Throws if the program cannot be started at all. */
+/** Starts `argv` tied to this process. Throws if the program cannot be started. */
 export async function spawnTethered(argv: string[], options: TetherOptions): Promise<Tethered> {
   const { stopSignal, orphanSeconds, label, env, cwd, user, passDescriptor } = options;
   const child = spawn('/bin/sh', ['-c', WATCH, label, stopSignal, String(orphanSeconds), ...argv], {
@@ -66,11 +66,11 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
   tether.on('error', () => tether.destroy());
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
-      // The watcher ends with whatever the program left behind in its group.
+      // This ends the watcher and whatever the program left in its group.
       signalGroup(pid, 'SIGKILL');
       tether.destroy();
       const end = signal ? `signal ${signal}` : `exit code ${code}`;
-      // Its last lines come with `close`; a process that left the group may hold the output open for ever.
+      // The child's last lines arrive before `close`. A process that left the group may hold the output open for ever.
       const timer = setTimeout(() => resolve(end), LAST_LINES_MS);
       child.once('close', () => {
         clearTimeout(timer);

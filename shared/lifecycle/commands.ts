@@ -1,6 +1,6 @@
 import { abandonBackups } from '../backups/store.js';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { assertUnreferenced } from '../data/commands.js';
 import { cancelOpenDeployments } from '../deployments/store.js';
 import { type OperationInput, queueOperation } from '../operations/commands.js';
@@ -10,8 +10,8 @@ import { lockService, updateServiceRow } from '../services/store.js';
 import { eraseService, hasInfrastructure, markDeleting } from './store.js';
 
 /**
- * Archives or restores a service: prevents or allows deployments (specification, Service lifecycle). Nothing else happens to it,
- * and a second call changes nothing. Throws not_found, conflict while it is being deleted.
+ * Archives or restores a service: prevents or allows deployments (specification, Service lifecycle).
+ * Nothing else changes, and a second call has no effect. Throws not_found, conflict while it is being deleted.
  */
 export async function setArchived(trx: Transaction, serviceId: string, archived: boolean): Promise<void> {
   const service = await lockService(trx, serviceId);
@@ -27,8 +27,9 @@ export interface DeletionResult {
 }
 
 /**
- * Deletes a service, or queues that if it has infrastructure (specification, Service lifecycle). Then it is archived, and its open
- * deployments are cancelled. Throws not_found, and conflict, also if other services refer to a database.
+ * Deletes a service, or queues its deletion if it has infrastructure (specification, Service lifecycle).
+ * In that case it is archived, and its open deployments are cancelled. Throws not_found, and conflict, also if other
+ * services refer to a database.
  */
 export async function deleteService(
   trx: Transaction,

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { releaseDomains } from '../domains/store.js';
 import { SEALED_COLUMNS } from '../secrets/sealed-columns.js';
 import { lockSlug } from '../services/insert-service.js';
@@ -7,7 +7,7 @@ import { publishRouteChange } from '../services/publish-route.js';
 import type { ServiceRow } from '../services/rows.js';
 import { freeUserNumber } from '../services/user-numbers.js';
 
-/** Changes a service's lifecycle status. Returns the new route version; undefined if the status is none of `from`. */
+/** Changes a service's lifecycle status. Returns the new route version; undefined if its status is not in `from`. */
 export async function moveLifecycle(
   trx: Transaction,
   serviceId: string,
@@ -49,7 +49,7 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
   return row?.found ?? false;
 }
 
-/** Tables whose rows of a service are deleted with it, in this order. */
+/** Tables whose rows are deleted with their service, in this order. */
 const ERASED_WITH_SERVICE = [
   'environment_group_services',
   'previews',
@@ -67,8 +67,8 @@ const ERASED_WITH_SERVICE = [
 ];
 
 /**
- * Erases a service's sealed values, its logs and its runs, and marks it as deleted. The record stays for the operations and
- * deployments that refer to it, and because its slug is reserved for 30 days.
+ * Erases a service's sealed values, logs and runs, and marks it as deleted.
+ * The record stays for the operations and deployments that refer to it, and because its slug is reserved for 30 days.
  */
 export async function eraseService(trx: Transaction, serviceId: string): Promise<void> {
   const service = await trx<ServiceRow>('services').where({ id: serviceId }).first('slug');

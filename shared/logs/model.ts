@@ -1,5 +1,5 @@
 import type { DueColumns } from '../engine/kind.js';
-import { PLANS } from '../services/catalog.js';
+import { PLANS } from '../services/plan-catalog.js';
 
 export const LOG_SOURCES = ['build', 'runtime', 'system'] as const;
 export type LogSource = (typeof LOG_SOURCES)[number];
@@ -35,15 +35,15 @@ export interface LogLineRow {
 
 const MAX_LOG_DAYS = Math.max(...PLANS.map(({ logDays }) => logDays));
 
-/** Days from the day of a line to the day on which it expires, for each length that plans have. */
+/** Days between the day of a line and the day on which it expires, for each retention that a plan has. */
 export const EXPIRY_DAYS: readonly number[] = [...new Set(PLANS.map(({ logDays }) => logDays + 1))];
 
-/** Returns how many days ahead partitions are made: the longest retention, and two days for the sweep. */
+/** Returns how many days ahead partitions are made: the longest retention, plus two days for the sweep. */
 export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }
 
-/** SQL: the days from the day of a line to the day on which it expires, by the plan of the service `s`. */
+/** SQL: the days between the day of a line and its expiry, by the plan of the service `s`. */
 export const DAYS_TO_EXPIRY = `case s.configuration ->> 'plan' ${PLANS.map(
   ({ id, logDays }) => `when '${id}' then ${logDays + 1}`,
 ).join(' ')} else ${MAX_LOG_DAYS + 1} end`;

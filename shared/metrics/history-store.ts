@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
 import { type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
 /** Returns a service's figures of the last hours, oldest first, and the length of a step in seconds. */
@@ -19,24 +19,26 @@ export async function readMetrics(
   return { step, rows };
 }
 
-/** Seconds after the end of a step in which edges and workers may still report. */
+/** How long after the end of a step edges and workers may still report, in seconds. */
 const LATE_SECONDS = 60;
 
-/** Seconds of shorter steps that are read at a time when the history has fallen behind. */
+/** The most seconds of shorter steps that one statement reads when the history is behind. */
 const MAX_SECONDS = 4 * 3600;
 
-/** Makes the longer steps from the shorter ones, up to now. A step is made anew as a whole, so a second run changes nothing. */
+/**
+ * Makes longer steps from shorter ones, up to now. Each step is recomputed as a whole, so a second run changes nothing.
+ */
 export async function rollUp(db: Db): Promise<void> {
   for (const [index, { step }] of RESOLUTIONS.entries()) {
     const source = RESOLUTIONS[index - 1];
     if (source === undefined) continue;
     while (!(await rollUpPart(db, step, source))) {
-      // There is much to make up for: the next part follows.
+      // Each call handles one part, until no part is left.
     }
   }
 }
 
-/** Makes steps of a length from shorter ones, for a limited span. Returns true if it reached the present. */
+/** Makes steps of one length from shorter ones, for a limited span. Returns true if it reached the present. */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
   const made = await oneRow<{ reached: boolean }>(
     db,
@@ -76,8 +78,8 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
 }
 
 /**
- * Deletes steps that are older than their resolution's retention, and returns how many. Deletes samples of replicas that no longer
- * run.
+ * Deletes steps beyond their resolution's retention, and samples of replicas that no longer run.
+ * Returns the number of deleted steps.
  */
 export async function deleteOldMetrics(db: Db): Promise<number> {
   let deleted = 0;
@@ -89,7 +91,7 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   return deleted;
 }
 
-/** Deletes the figures of deleted services, after the minute in which edges report the last of them. */
+/** Deletes the figures of deleted services, after the minute in which edges report the last ones. */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

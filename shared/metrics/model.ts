@@ -15,7 +15,7 @@ export const RESOLUTIONS = [
 export const FINEST = RESOLUTIONS[0];
 export const MAX_HOURS = RESOLUTIONS[2].hours;
 
-/** Rows that one service has at most: the sum of all steps that are kept. */
+/** The most rows of one service: all steps that are kept. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
 
 /** Returns the finest resolution that reaches back this many hours. */
@@ -23,20 +23,20 @@ export function resolutionFor(hours: number): Resolution {
   return RESOLUTIONS.find((resolution) => hours <= resolution.hours) ?? RESOLUTIONS[2];
 }
 
-/** Upper bounds of the classes of latency, in milliseconds. One more class is for everything above. */
+/** Upper bounds of the latency classes, in milliseconds. One more class is for everything above. */
 export const LATENCY_BOUNDS = [
   1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 1_500, 2_500, 5_000, 10_000, 30_000,
 ] as const;
 
-/** Returns the class of a latency: the place of its count. */
+/** Returns the index of a latency's class. */
 export function latencyClass(ms: number): number {
   const index = LATENCY_BOUNDS.findIndex((bound) => ms <= bound);
   return index < 0 ? LATENCY_BOUNDS.length : index;
 }
 
 /**
- * Returns the latency, in milliseconds, that this share of answers did not exceed. It is interpolated in its class. Null without
- * answers.
+ * Returns the latency, in milliseconds, that this share of answers did not exceed.
+ * Returns null without answers. It is interpolated within its class.
  */
 export function quantile(counts: readonly number[], share: number): number | null {
   const total = counts.reduce((sum, count) => sum + count, 0);
@@ -73,7 +73,7 @@ export interface MetricRow {
 export interface Series {
   name: string;
   unit: string;
-  /** Time at which the step begins, and the value in that step. A step of which nothing is known has no point. */
+  /** The time at which a step begins, and its value. A step without data has no point. */
   points: [string, number][];
 }
 
@@ -85,7 +85,7 @@ interface SeriesDefinition {
 
 const averaged = (sum: number, samples: number) => (samples === 0 ? null : Math.round((sum / samples) * 100) / 100);
 
-/** Every series, in the order in which they are shown. Requests and bytes are sums of a step, the rest averages of it. */
+/** Every series, in the order of display. Requests and bytes are sums of a step, the others averages. */
 const SERIES: readonly SeriesDefinition[] = [
   { name: 'cpu', unit: 'percent', value: (row) => averaged(row.cpu, row.samples) },
   { name: 'memory', unit: 'percent', value: (row) => averaged(row.memory, row.samples) },

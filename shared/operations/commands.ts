@@ -1,5 +1,5 @@
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceRow } from '../services/rows.js';
 import { lockService } from '../services/store.js';
@@ -33,12 +33,12 @@ export async function queueAction(
   return queueOperation(trx, { service, actor }, action);
 }
 
-/** Queues the reconciliation of what the edge serves with the service's configuration. */
+/** Queues a reconciliation of what the edge serves with the service's configuration. */
 export async function queueRouting(trx: Transaction, input: OperationInput): Promise<OperationRow> {
   return queueOperation(trx, input, 'routing');
 }
 
-/** Stores an operation, whose job is due when the transaction commits. */
+/** Stores an operation. Its job is due when the transaction commits. */
 export async function queueOperation(
   trx: Transaction,
   { service, actor }: OperationInput,
@@ -48,7 +48,7 @@ export async function queueOperation(
   return insertOperation(trx, { workspaceId: service.workspace_id, serviceId: service.id, kind, actor, backupId });
 }
 
-/** Throws conflict while the service is being restored: nothing else may start, stop or replace it. */
+/** Throws conflict while the service is being restored. Until then nothing else may start, stop or replace it. */
 export async function assertNotRestoring(trx: Transaction, serviceId: string): Promise<void> {
   if (!(await findOpenOperation(trx, serviceId, ['restore']))) return;
   throw conflict('The service is being restored from a backup; wait for the end of that operation');

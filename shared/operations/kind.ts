@@ -11,7 +11,7 @@ const QUEUES = {
   restore: 'restore',
 } as const satisfies Record<OperationKind, string>;
 
-/** The table of states. A fault of the platform leaves an operation running: its job is tried again. */
+/** The table of states. After a fault of the platform, an operation stays running: its job is tried again. */
 const STATES = {
   queued: { claimed: 'running' },
   running: {

@@ -1,6 +1,6 @@
 import type { LeasedColumns } from '../engine/kind.js';
 
-/** Operations: queued work on a service that is no deployment. queued → running → succeeded | failed. */
+/** Operations: queued work on a service that is not a deployment. queued → running → succeeded | failed. */
 export const OPERATION_KINDS = ['restart', 'suspend', 'resume', 'delete', 'routing', 'restore'] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
@@ -12,7 +12,7 @@ export type RuntimeAction = (typeof RUNTIME_ACTIONS)[number];
 
 export interface OperationRow extends LeasedColumns<OperationStatus> {
   service_id: string;
-  /** What an operation of kind `restore` restores. */
+  /** The backup that an operation of kind `restore` restores. */
   backup_id: string | null;
   kind: OperationKind;
   actor: string;

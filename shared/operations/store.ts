@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
 import type { OperationKind, OperationRow, OperationStatus } from './model.js';
 
@@ -11,7 +11,7 @@ export interface NewOperation {
   backupId?: string | undefined;
 }
 
-/** Stores a queued operation; its first job is due at once. */
+/** Stores a queued operation. Its first job is due at once. */
 export async function insertOperation(trx: Transaction, input: NewOperation): Promise<OperationRow> {
   const [row] = await trx<OperationRow>('operations')
     .insert({
@@ -28,7 +28,7 @@ export async function insertOperation(trx: Transaction, input: NewOperation): Pr
   return returnedRow(row);
 }
 
-/** Returns an operation of this service, also after its deletion. */
+/** Returns an operation of this service, even after the service's deletion. */
 export async function findOperation(db: Db, serviceId: string, id: string): Promise<OperationRow | undefined> {
   return db<OperationRow>('operations').where({ id, service_id: serviceId }).first();
 }

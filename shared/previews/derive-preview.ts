@@ -1,26 +1,26 @@
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { copyAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { getService, updateServiceRow } from '../services/store.js';
-import type { VariablesOf } from '../variables/resolve.js';
+import type { VariablesOf } from '../variables/resolve-variables.js';
 import { previewConfiguration } from './model.js';
 import { approvedCommit } from './pull-store.js';
 import { type PreviewRow, previewOf, touchPreview } from './store.js';
 
-/** A service that is about to be deployed, and the variables for it. */
+/** A service that will be deployed, and the variables for it. */
 export interface Deployable {
   service: ServiceRow;
-  /** Null if the deployment gets none. */
+  /** Null if the deployment gets no variables. */
   variables: VariablesOf | null;
   commitSha: string | undefined;
 }
 
 /**
- * Updates a preview to the configuration of its service, and returns what is to be deployed. Any other service is returned as it
- * is. The preview of a fork deploys the commit that a member approved, and no other. The service is locked. Throws conflict if the
- * preview cannot be deployed, service_archived.
+ * Updates a preview to its base's configuration, and returns what to deploy. Any other service is returned unchanged.
+ * A fork's preview deploys only the commit that a member approved. The caller holds the service's lock. Throws conflict
+ * if the preview cannot be deployed, service_archived.
  */
 export async function derivePreview(
   trx: Transaction,
@@ -57,7 +57,7 @@ export async function derivePreview(
   };
 }
 
-/** Returns the commit of a fork that is deployed. Throws conflict if no member approved it. */
+/** Returns the commit of a fork to deploy. Throws conflict if no member approved it. */
 async function approved(
   trx: Transaction,
   { base_id, pull_number }: PreviewRow,

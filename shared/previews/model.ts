@@ -1,10 +1,11 @@
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus, ServiceKind } from '../services/model.js';
-import { isImageSource } from '../services/source.js';
+import { isImageSource } from '../services/service-source.js';
 
 /**
- * Returns true for kinds that people look at in a browser. A preview of a worker or of a cron job would do the work of its service,
- * and one of a private service would have no visitors.
+ * Returns true for kinds that people open in a browser.
+ * A preview of a worker or a cron service would do its base's work, and one of a private service would have no
+ * visitors.
  */
 function hasPreviews(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
@@ -13,11 +14,11 @@ function hasPreviews(kind: ServiceKind): boolean {
 export interface BaseFacts {
   kind: ServiceKind;
   configuration: ServiceConfiguration;
-  /** The service is a preview itself. */
+  /** True if the service is a preview itself. */
   isPreview: boolean;
 }
 
-/** Returns why a service has no preview of this branch, and what to do. Null if it can have one. */
+/** Returns why a service cannot have a preview of this branch, and what to do; null if it can. */
 export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, branch: string): string | null {
   if (isPreview) return 'The service is a preview itself; make the preview at the service whose branch it shows';
   if (!hasPreviews(kind)) return `A service of kind ${kind} has no previews; services of kind web and static have them`;
@@ -35,9 +36,9 @@ export function previewRefusal({ kind, configuration, isPreview }: BaseFacts, br
 }
 
 /**
- * Returns the configuration of a preview: that of its service, for another branch, with one replica. It has an address of the
- * platform, follows its branch, has no previews, and is open to visitors while the service is in maintenance. That of a fork
- * reaches no other service, and deploys only what a member approves.
+ * Returns a preview's configuration: its base's, for another branch and with one replica.
+ * It has an address of the platform, follows its branch, has no previews, and stays open while the base is in
+ * maintenance. A fork's preview reaches no other service, and deploys only what a member approves.
  */
 export function previewConfiguration(
   base: ServiceConfiguration,
@@ -56,15 +57,15 @@ export function previewConfiguration(
   };
 }
 
-/** What a preview shows. */
+/** The branch or pull request that a preview shows. */
 export interface PreviewSource {
   /** A branch of the service's repository, or the ref of a fork's pull request there. */
   branch: string;
-  /** Its author is not trusted. */
+  /** True if the author is not trusted. */
   fork: boolean;
 }
 
-/** As many characters as a service's name may have. */
+/** The most characters of a service's name. */
 const MAX_NAME_LENGTH = 100;
 
 /** Returns the name of a preview, from which its address is made. */
@@ -74,20 +75,20 @@ export function previewName(base: string, branch: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/** Returns when a preview ends if nothing is deployed to it before. The hours are those of its service as they are now. */
+/** Returns when a preview ends if nothing is deployed to it first. The hours are its base's present setting. */
 export function expiryOf(changedAt: Date, { previewExpiryHours }: Pick<ServiceConfiguration, 'previewExpiryHours'>) {
   return new Date(changedAt.getTime() + previewExpiryHours * HOUR_MS);
 }
 
-/** What decides whether a preview goes on. */
+/** What decides whether a preview continues. */
 export interface PreviewFacts {
   changedAt: Date;
   lifecycleStatus: LifecycleStatus;
-  /** When the last operation that deletes it ended; null if none did. */
+  /** When the last operation that deletes it ended; null if there was none. */
   deletionEndedAt: Date | null;
-  /** An operation that deletes it waits or runs. */
+  /** True if an operation that deletes it waits or runs. */
   deletionOpen: boolean;
-  /** Why its branch or its pull request came to its end; null if it did not. */
+  /** Why its branch or pull request has ended; null if it has not. */
   closed: string | null;
   base: {
     gone: boolean;
@@ -99,10 +100,10 @@ export type PreviewDecision =
   | { type: 'keep' }
   /** `reason` is for the platform's log. */
   | { type: 'delete'; reason: string }
-  /** The deletion failed and must be tried again. */
+  /** The deletion failed and must be repeated. */
   | { type: 'deleteAgain' };
 
-/** The pause after a deletion that failed. */
+/** The pause after a failed deletion. */
 const AGAIN_MS = 60_000;
 
 /** Decides whether a preview stays. */

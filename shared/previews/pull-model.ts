@@ -5,17 +5,17 @@ export interface PullReport {
   author: string;
   /** The branch with the changes, without `refs/heads/`. */
   branch: string;
-  /** The branch that the changes are for. */
+  /** The branch into which the changes go. */
   target: string;
   headSha: string;
-  /** The branch is in another repository. */
+  /** True if the branch is in another repository. */
   fork: boolean;
   open: boolean;
-  /** The report says that a closed one was opened again. */
+  /** True if the report says that a closed pull request was opened again. */
   reopened: boolean;
-  /** When it changed, by the clock of the server; null if the report does not say. */
+  /** When it changed, on the server's clock; null if the report does not say. */
   at: Date | null;
-  /** The ref of the service's own repository that has the commit. */
+  /** The ref in the service's own repository that has the commit. */
   ref: string;
 }
 
@@ -30,8 +30,9 @@ export interface PullFacts {
 }
 
 /**
- * Returns true if a report is older than what is stored: servers repeat and reorder reports. Their clocks count whole seconds, so
- * of two reports of one second the one that closes wins, unless the other reopens.
+ * Returns true if a report is older than what is stored: servers repeat and reorder reports.
+ * Their clocks count whole seconds. If two reports are from one second, the one that closes takes precedence, unless
+ * the other reopens.
  */
 export function isStale(
   stored: Pick<PullFacts, 'open' | 'reportedAt'>,
@@ -45,18 +46,18 @@ export function isStale(
 export const PULL_STATUSES = ['open', 'waiting', 'approved', 'declined', 'closed'] as const;
 export type PullStatus = (typeof PULL_STATUSES)[number];
 
-/** Returns the status of a pull request. `waiting`: no member has decided about the newest commit of a fork. */
+/** Returns the status of a pull request. `waiting`: no member has decided about a fork's newest commit. */
 export function pullStatus({ open, fork, headSha, decision, decidedSha }: Omit<PullFacts, 'reportedAt'>): PullStatus {
   if (!open) return 'closed';
   if (!fork) return 'open';
   return decision === '' || decidedSha !== headSha ? 'waiting' : decision;
 }
 
-/** Open pull requests that are kept for one service. */
+/** The most open pull requests that are kept for one service. */
 export const MAX_OPEN = 500;
-/** How long a closed one is remembered, so that a late report does not open it again. */
+/** How long a closed pull request is kept, so that a late report does not open it again. */
 export const CLOSED_KEPT_DAYS = 30;
-/** The pause before a preview is tried again that could not be made, in seconds. */
+/** How long until a preview that could not be made is tried again, in seconds. */
 export const RETRY_SECONDS = 60;
 
 export const MAX_TEXT_LENGTH = 200;

@@ -1,5 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
-import { countOf, type Db, returnedRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import {
+  countOf,
+  type Db,
+  returnedRow,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+} from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { CLOSED_KEPT_DAYS, type PullFacts, type PullReport, RETRY_SECONDS } from './pull-model.js';
 
@@ -24,7 +31,7 @@ export interface PullRow {
   updated_at: Date;
 }
 
-/** A pull request with the service that shows it, if there is one. */
+/** A pull request with the preview that shows it, if there is one. */
 export type PullView = PullRow & { preview_id: string | null };
 
 export function pullFacts(row: PullRow): PullFacts {
@@ -41,7 +48,7 @@ function pullViews(db: Db, serviceId: string) {
     .select('r.*', 'p.service_id as preview_id');
 }
 
-/** Returns the pull requests of a service that are known, newest first. */
+/** Returns a service's known pull requests, newest first. */
 export async function listPulls(db: Db, serviceId: string, page: PageRequest): Promise<Page<PullView>> {
   return fetchPage<PullView>(pullViews(db, serviceId) as never, 'r', page);
 }
@@ -50,7 +57,7 @@ export async function findPull(db: Db, serviceId: string, id: string): Promise<P
   return pullViews(db, serviceId).where('r.id', id).first() as never;
 }
 
-/** Locks the pull request of a number; undefined if none is known. */
+/** Locks the pull request with this number; undefined if it is unknown. */
 export async function lockPull(trx: Transaction, serviceId: string, number: number): Promise<PullRow | undefined> {
   return trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).forUpdate().first();
 }
@@ -59,7 +66,7 @@ export async function lockPullById(trx: Transaction, serviceId: string, id: stri
   return trx<PullRow>('pull_requests').where({ service_id: serviceId, id }).forUpdate().first();
 }
 
-/** Stores a report. The decision of a member stays. */
+/** Stores a report. Keeps the decision of a member. */
 export async function storePull(
   trx: Transaction,
   serviceId: string,
@@ -79,7 +86,7 @@ export function countOpenPulls(trx: Transaction, serviceId: string): Promise<num
 }
 
 /**
- * Returns the numbers of a branch's open pull requests, oldest first. Null if none was ever reported. Those of forks do not count.
+ * Returns the numbers of a branch's open pull requests, oldest first; null if none was ever reported. Ignores forks.
  */
 export async function openPullsOfBranch(db: Db, serviceId: string, branch: string): Promise<number[] | null> {
   const rows = await rowsOf<{ number: number; open: boolean }>(
@@ -100,13 +107,13 @@ export async function decidePull(
     .update({ decision, decided_sha: sha, decided_by: by, decided_at: trx.fn.now(), updated_at: trx.fn.now() });
 }
 
-/** Returns the commit of a fork that was approved last. Null if there is none, or if it was declined. */
+/** Returns the last approved commit of a fork; null if there is none, or if it was declined. */
 export async function approvedCommit(trx: Transaction, serviceId: string, number: number): Promise<string | null> {
   const row = await trx<PullRow>('pull_requests').where({ service_id: serviceId, number }).first();
   return row?.decision === 'approved' ? row.decided_sha : null;
 }
 
-/** Schedules another try for a preview that could not be made; false cancels it. */
+/** Schedules another try for a preview that could not be made, or cancels it (`again: false`). */
 export async function noteRetry(db: Db, id: string, again: boolean): Promise<void> {
   const at = again ? db.raw(`now() + interval '${RETRY_SECONDS} seconds'`) : null;
   await db('pull_requests').where({ id }).update({ retry_at: at });
@@ -114,7 +121,7 @@ export async function noteRetry(db: Db, id: string, again: boolean): Promise<voi
 
 const BATCH = 50;
 
-/** Returns pull requests whose preview is to be tried again. */
+/** Returns pull requests whose preview must be tried again. */
 export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   return rowsOf<PullRow>(
     db,
@@ -122,7 +129,7 @@ export async function pullsToRetry(db: Db): Promise<PullRow[]> {
   );
 }
 
-/** Deletes closed pull requests that no report has changed for 30 days. Returns how many. */
+/** Deletes closed pull requests without a report for 30 days. Returns how many. */
 export function deleteOldPulls(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { LifecycleStatus } from '../services/model.js';
@@ -18,7 +18,7 @@ export interface PreviewRow {
   created_at: Date;
 }
 
-/** The service of a preview with what its presenter needs. */
+/** A preview's service with what its presenter needs. */
 export type PreviewView = ServiceView & {
   preview_branch: string;
   preview_pull_number: number | null;
@@ -42,7 +42,7 @@ export async function findPreview(db: Db, baseId: string, id: string): Promise<P
   return previewViews(db, baseId).where('s.id', id).first();
 }
 
-/** Returns what a service shows as a preview; undefined if it is none. */
+/** Returns the preview data of a service; undefined if it is not a preview. */
 export async function previewOf(db: Db, serviceId: string): Promise<PreviewRow | undefined> {
   return db<PreviewRow>('previews').where({ service_id: serviceId }).first();
 }
@@ -62,14 +62,14 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/** Records which pull request a preview shows, and that it does not end with an earlier one. */
+/** Records which pull request a preview shows, and that it no longer ends with an earlier one. */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })
     .update({ pull_number: number, closed_at: null, closed_reason: '' });
 }
 
-/** Records why a preview ends; a sweep deletes it. False if it ends already. */
+/** Records why a preview ends; a sweep deletes it. Returns false if it is already ending. */
 export async function closePreview(db: Db, serviceId: string, reason: string): Promise<boolean> {
   const closed = await db<PreviewRow>('previews')
     .where({ service_id: serviceId })
@@ -78,7 +78,7 @@ export async function closePreview(db: Db, serviceId: string, reason: string): P
   return closed > 0;
 }
 
-/** Records that something is deployed to a preview, so that it does not expire. Changes nothing of other services. */
+/** Records that something is deployed to a preview, so that it does not expire. Has no effect on other services. */
 export async function touchPreview(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw('update previews set changed_at = now() where service_id = ?', [serviceId]);
 }
@@ -89,8 +89,9 @@ export async function noteMissingBranch(db: Db, serviceId: string): Promise<void
 }
 
 /**
- * Records whether the branch of a preview is in the repository. A preview that was deployed ends when its branch is missing for the
- * second time, so that one wrong answer of a server ends nothing. True if it ends now.
+ * Records whether a preview's branch is in the repository. Returns true if the preview ends now.
+ * A deployed preview ends when its branch is missing for the second time, so that one wrong answer of a server ends
+ * nothing.
  */
 export async function noteBranch(db: Db, serviceId: string, there: boolean): Promise<boolean> {
   if (there) {
@@ -110,7 +111,7 @@ export async function noteBranch(db: Db, serviceId: string, there: boolean): Pro
   return row?.closed ?? false;
 }
 
-/** Moves the previews of a service to its project and environment, whose protection covers them then. */
+/** Moves a service's previews to its project and environment, whose protection then covers them. */
 export async function movePreviews(
   trx: Transaction,
   baseId: string,
@@ -123,7 +124,7 @@ export async function movePreviews(
   );
 }
 
-/** Previews that may have to be deleted are looked at in batches. */
+/** The batch size for previews that may have to be deleted. */
 const BATCH = 100;
 
 interface ObservedRow {
@@ -146,7 +147,7 @@ const OBSERVED = `select p.service_id, p.changed_at, p.closed_at, p.closed_reaso
     b.configuration as base_configuration
   from previews p join services s on s.id = p.service_id join services b on b.id = p.base_id`;
 
-/** Returns the previews that may have to be deleted: `decidePreview` says which. */
+/** Returns the previews that may have to be deleted. `decidePreview` decides. */
 export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts: PreviewFacts }[]> {
   const rows = await rowsOf<ObservedRow>(
     db,
@@ -159,7 +160,7 @@ export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts
   return rows.map((row) => ({ serviceId: row.service_id, facts: factsOf(row) }));
 }
 
-/** Observes one preview, whose service is locked; undefined if the service is no longer a preview. */
+/** Reads the facts about one preview, whose service is locked; undefined if it is no longer a preview. */
 export async function observePreview(trx: Transaction, serviceId: string): Promise<PreviewFacts | undefined> {
   const row = await oneRow<ObservedRow>(trx, `${OBSERVED} where p.service_id = ?`, [serviceId]);
   return row === null ? undefined : factsOf(row);
@@ -176,7 +177,7 @@ function factsOf(row: ObservedRow): PreviewFacts {
   };
 }
 
-/** Removes the rows of previews whose services are deleted. Returns how many. */
+/** Removes the rows of previews whose services were deleted. Returns how many. */
 export async function forgetDeletedPreviews(db: Db): Promise<number> {
   return db('previews').whereIn('service_id', db('services').whereNotNull('deleted_at').select('id')).delete();
 }

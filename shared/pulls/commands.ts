@@ -1,6 +1,6 @@
 import { ownEnvironmentOnly } from '../commits/commands.js';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import type { DeploymentKey } from '../deployments/store.js';
@@ -21,19 +21,19 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceView } from '../services/store.js';
 import { createPreview, previewForBranch } from './preview-commands.js';
 
-/** The outcome of a report. `preview` is the one that shows the pull request's branch, and must check it. */
+/** The outcome of a report. `preview` names the preview that shows the pull request's branch and must check it. */
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }
-  /** The commit of a fork that no member has decided about. */
+  /** A fork's commit about which no member has decided. */
   | { type: 'waiting' }
-  /** The commit of a fork that a member has decided about. */
+  /** A fork's commit about which a member has decided. */
   | { type: 'decided' }
   | { type: 'open'; pull: PullRow; preview: PreviewRow | null };
 
 /**
- * Stores what a repository's server reports of a pull request, and ends its preview if it is closed. The service is locked. Throws
- * capacity_exceeded.
+ * Stores a server's report about a pull request, and ends its preview if it is closed. Throws capacity_exceeded.
+ * The caller holds the service's lock.
  */
 export async function recordPull(trx: Transaction, serviceId: string, report: PullReport): Promise<PullOutcome> {
   const stored = await lockPull(trx, serviceId, report.number);
@@ -49,7 +49,9 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
   return { type: 'open', pull, preview };
 }
 
-/** Ends the preview of a closed pull request, unless another one of the same branch is open. True if it ended now. */
+/**
+ * Ends the preview of a closed pull request, unless another one of that branch is open. Returns true if it ended now.
+ */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);
   const preview = fork ? await previewOfFork(trx, service_id, number) : await previewOfBranch(trx, service_id, branch);
@@ -61,8 +63,10 @@ async function endPreview(trx: Transaction, { id, service_id, number, branch, fo
 }
 
 /**
- * Makes the preview of an open pull request, or deploys its newest commit there. Null if nothing is to do. If it cannot be made
- * now, the sweep tries again. For pull requests of the repository itself. Throws what `createPreview` throws.
+ * Makes the preview of an open pull request, or deploys its newest commit there. Returns null if there is nothing to
+ * do.
+ * For pull requests within the repository. If the preview cannot be made now, the sweep tries again. Throws what
+ * `createPreview` throws.
  */
 export async function showPull(
   trx: Transaction,
@@ -87,15 +91,16 @@ export async function showPull(
 }
 
 export interface DecideInput {
-  /** The service. It is locked. */
+  /** The base service, which is locked. */
   base: ServiceView;
   pullId: string;
   actor: string;
 }
 
 /**
- * Approves one commit of a fork: it is deployed to the preview of its pull request, without variables. Throws not_found, conflict
- * if the pull request has another commit by now, is closed or of no fork, and what `createPreview` throws.
+ * Approves one commit of a fork: it is deployed to its pull request's preview, without variables.
+ * Throws not_found, conflict if the pull request has a newer commit, is closed or not of a fork, and what
+ * `createPreview` throws.
  */
 export async function approvePull(
   trx: Transaction,
@@ -134,7 +139,7 @@ export async function approvePull(
   return queueDeployment(trx, deps, { service: { id: preview.service_id }, ...deployment });
 }
 
-/** Declines the newest commit of a fork, and ends the preview of an earlier one. Throws not_found, conflict. */
+/** Declines a fork's newest commit, and ends the preview of an earlier one. Throws not_found, conflict. */
 export async function declinePull(trx: Transaction, { base, pullId, actor }: DecideInput): Promise<void> {
   const pull = await openFork(trx, base.id, pullId);
   await decidePull(trx, pull.id, { decision: 'declined', sha: pull.head_sha, by: actor });

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { noveltyOf } from '../commits/model.js';
 import { knownCommits } from '../commits/store.js';
-import type { Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { queueDeployment } from '../deployments/commands.js';
 import type { DeploymentTrigger } from '../deployments/model.js';
 import type { DeploymentRow } from '../deployments/rows.js';
@@ -15,18 +15,21 @@ import { insertService } from '../services/insert-service.js';
 import { copyAddress } from '../services/repository-address.js';
 import { reservedSlugs } from '../services/reserved-slugs.js';
 import { lockService, lockServiceView, type ServiceView } from '../services/store.js';
-import type { ResolveInput } from '../variables/resolve.js';
-import { assertRoomFor, assertRoomForService } from '../workspaces/limits.js';
+import type { ResolveInput } from '../variables/resolve-variables.js';
 import { workspaceOf } from '../workspaces/store.js';
+import { assertRoomFor, assertRoomForService } from '../workspaces/workspace-limits.js';
 
 export interface CreatePreviewInput {
-  /** The service whose branch is shown. It is locked. */
+  /** The service whose branch is shown; it is locked. */
   base: ServiceView;
   branch: string;
-  /** The pull request that it shows. That of a fork is deployed without variables, and only what a member approved. */
+  /**
+   * The pull request that the preview shows. A fork's is deployed without variables, and only after a member's
+   * approval.
+   */
   pull?: { number: number; fork: boolean };
   commitSha?: string;
-  /** The id of its first deployment; a new one if it is not given. */
+  /** The id of the first deployment; if absent, a new one is made. */
   deploymentId?: string;
   actor: string;
   trigger: DeploymentTrigger;
@@ -35,9 +38,9 @@ export interface CreatePreviewInput {
 }
 
 /**
- * Makes a preview of a branch, a service of its own beside its base, and queues its first deployment. Returns the deployment, which
- * names the service. Throws conflict if the service has no such preview or has it already, service_archived, capacity_exceeded, and
- * what `queueDeployment` throws.
+ * Makes a preview of a branch, which is a service beside its base, and queues its first deployment.
+ * Returns the deployment, which names the service. Throws conflict if the base cannot have the preview or already has
+ * it, service_archived, capacity_exceeded, and what `queueDeployment` throws.
  */
 export async function createPreview(
   trx: Transaction,
@@ -93,15 +96,16 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   commitSha: string;
   /** The open pull request that the report is about, if any. */
   pullNumber?: number;
-  /** Deploys the commit also if it was deployed before. */
+  /** True to deploy the commit even if it was deployed before. */
   again?: boolean;
 }
 
 /**
- * Deploys a new commit to its branch's preview, and makes the preview under `previewMode: automatic`. A branch whose pull requests
- * are all closed gets none. Returns null if the branch has no preview and gets none, or if the commit is deployed already. Hooks,
- * polling and pushes call it, but never for a commit of a fork: its author is not trusted, and a preview has the secrets of its
- * scope. Throws what `createPreview` throws.
+ * Deploys a new commit to its branch's preview.
+ * Under `previewMode: automatic` makes the preview if it is missing. A branch whose pull requests are all closed gets
+ * none. Returns null if there is no preview, or if the commit is already deployed. Hooks, polling and pushes call this,
+ * but never for a fork's commit: its author is not trusted, and a preview has the secrets of its scope. Throws what
+ * `createPreview` throws.
  */
 export async function previewForBranch(
   trx: Transaction,
@@ -139,7 +143,7 @@ export async function previewForBranch(
   return createPreview(trx, deps, { base, trigger: 'commit', ...rest, ...pull });
 }
 
-/** Throws conflict for a preview, because the request belongs to its service. `what` completes the message. */
+/** Throws conflict for a preview, because the request is meant for its base. `what` completes the message. */
 export function assertNoPreview({ preview_of }: Pick<ServiceView, 'preview_of'>, what: string): void {
   if (preview_of === null) return;
   throw conflict(

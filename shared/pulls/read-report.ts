@@ -5,7 +5,7 @@ import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
-/** Actions that may deploy or end something. Labels, reviews and assignments do not. */
+/** Actions that may deploy or end something. Labels, reviews and assignments do neither. */
 const CHANGES = [
   ...['opened', 'synchronize', 'synchronized', 'edited', 'ready_for_review', 'closed'],
   ...['open', 'update', 'merge', 'close'],
@@ -18,8 +18,9 @@ function kindOf(action: string): Found['kind'] {
 }
 
 /**
- * Reads the report of a pull request of GitHub, Gitea and Forgejo, or of a merge request of GitLab. Returns the reason in words if
- * there is nothing to do. A branch counts as one of a fork unless the report proves that it is in the repository itself.
+ * Parses a report about a pull request (GitHub, Gitea, Forgejo) or a merge request (GitLab).
+ * Returns the reason in words if there is nothing to do. A branch counts as a fork's unless the report proves that it
+ * is in the repository itself.
  */
 export function readPull(provider: 'github' | 'gitlab' | 'gitea', payload: unknown): PullReport | string {
   const report = provider === 'gitlab' ? ofGitlab(payload) : ofGithub(payload);
@@ -55,7 +56,7 @@ function ofGithub(payload: unknown): Found {
     branch: text(head, 'ref'),
     target: text(base, 'ref'),
     headSha: text(head, 'sha'),
-    // Null if the fork was deleted.
+    // `head.repo` is null if the fork was deleted.
     fork: !sameNumber(field(field(head, 'repo'), 'id'), field(field(base, 'repo'), 'id')),
     open: text(pull, 'state') === 'open',
     at: timeOf(text(pull, 'updated_at')),
@@ -87,7 +88,7 @@ function sameNumber(one: unknown, other: unknown): boolean {
   return typeof one === 'number' && one === other;
 }
 
-/** GitLab writes "2013-12-03T17:23:34Z" and, in older versions, "2013-12-03 17:23:34 UTC". */
+/** Parses a time: "2013-12-03T17:23:34Z" or, from older versions of GitLab, "2013-12-03 17:23:34 UTC". */
 function timeOf(given: string): Date | null {
   const at = new Date(given.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) UTC$/, '$1T$2Z'));
   return Number.isNaN(at.getTime()) ? null : at;

@@ -1,6 +1,6 @@
 import { isBranchName } from '../core/string-formats.js';
 
-/** A ref that a push changes. An id of zeros stands for "there is none". */
+/** A ref that a push changes. An id of zeros means that there is none. */
 export interface RefUpdate {
   from: string;
   to: string;
@@ -17,12 +17,12 @@ export const MAX_UPDATES = 1000;
 export type RefDecision =
   /** Stores the commit, deploys it, and moves the branch when the deployment is live. */
   | { type: 'deploy'; branch: string }
-  /** Moves the branch at once, because the service deploys another one. */
+  /** Moves the branch at once, because the service deploys another branch. */
   | { type: 'store'; branch: string }
   | { type: 'delete'; branch: string }
   | { type: 'refuse'; reason: string };
 
-/** Returns what a push of this ref does. `branches` are those that the repository has. */
+/** Returns what a push of this ref does. `branches` are the repository's present branches. */
 export function decideRef(update: RefUpdate, deployed: string, branches: ReadonlySet<string>): RefDecision {
   if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
   const branch = update.ref.slice(HEADS.length);
@@ -37,18 +37,18 @@ export function decideRef(update: RefUpdate, deployed: string, branches: Readonl
 }
 
 export interface PushOptions {
-  /** The push ends when the deployment is queued. */
+  /** True if the push ends when the deployment is queued. */
   noWait: boolean;
   unknown: string[];
 }
 
-/** Returns what the pusher asked for with `git push -o`. */
+/** Parses the options of `git push -o`. */
 export function readPushOptions(options: readonly string[]): PushOptions {
   const known = ['no-wait'];
   return { noWait: options.includes('no-wait'), unknown: options.filter((option) => !known.includes(option)) };
 }
 
-/** Returns the ref that keeps a deployment's commit. Clients can neither push nor fetch it by name. */
+/** Returns the ref that keeps a deployment's commit. Clients can neither push to it nor fetch it by name. */
 export function keptRef(deploymentId: string): string {
   return `refs/ranvier/${deploymentId}`;
 }
@@ -60,21 +60,21 @@ export function branchRef(branch: string): string {
 const SCHEME = 'ranvier-push:';
 
 /**
- * Returns how workers address a pushed repository in the place of a URL. No service can be given such an address, because its
- * protocol is not accepted.
+ * Returns workers' address of a pushed repository, in place of a URL.
+ * A service cannot be given such an address, because its protocol is not accepted.
  */
 export function pushedAddress({ workspaceId, serviceId }: { workspaceId: string; serviceId: string }): string {
   return `${SCHEME}${workspaceId}/${serviceId}`;
 }
 
-/** Returns the parts of such an address; null if it is another one. */
+/** Returns the parts of such an address; null for any other one. */
 export function parsePushedAddress(address: string): { workspaceId: string; serviceId: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const [workspaceId = '', serviceId = ''] = address.slice(SCHEME.length).split('/');
   return { workspaceId, serviceId };
 }
 
-/** The folder of pushed repositories, and that of one of them. */
+/** The folder of pushed repositories. */
 export const PUSHED_FOLDER = 'pushed';
 export const FOLDER_ID_FILE = 'id';
 export function repositoryFolder(serviceId: string): string {

@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 
 export interface PushedRepositoryRow {
   service_id: string;
@@ -15,7 +15,7 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/** Returns the record of a service's repository, which is made for this folder if there is none. */
+/** Returns the record of a service's repository. If there is none, creates one for this folder. */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -26,7 +26,7 @@ export async function recordRepository(db: Db, serviceId: string, folderId: stri
   return row;
 }
 
-/** Records that an API process answers at this address for the repositories of a folder. */
+/** Records that an API process answers at this address for a folder's repositories. */
 export async function announceHost(db: Db, folderId: string, address: string): Promise<void> {
   await db.raw(
     `insert into push_hosts (folder_id, address) values (:folderId, :address)
@@ -41,7 +41,7 @@ export async function withdrawHost(db: Db, folderId: string, address: string): P
 
 const HOSTS_TRIED = 3;
 
-/** Returns the addresses at which a folder's repositories are served, the one that was seen last first. */
+/** Returns the addresses that serve a folder's repositories, the last seen one first. */
 export function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -55,7 +55,7 @@ export async function findRepository(db: Db, serviceId: string): Promise<PushedR
   return db<PushedRepositoryRow>('pushed_repositories').where({ service_id: serviceId }).first();
 }
 
-/** Records that something was pushed, and returns how often since the repository was packed. */
+/** Records a push, and returns how many there were since the repository was packed. */
 export async function recordPushed(db: Db, serviceId: string): Promise<number> {
   const row = await oneRow<{ unpacked: number }>(
     db,
@@ -80,7 +80,7 @@ export async function pushedStorage(db: Db): Promise<{ repositories: number; byt
   return row ?? { repositories: 0, bytes: 0 };
 }
 
-/** Returns which of these services are deleted or were never there. */
+/** Returns which of these services are deleted or never existed. */
 export function goneServices(db: Db, ids: readonly string[]): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -91,8 +91,8 @@ export function goneServices(db: Db, ids: readonly string[]): Promise<string[]> 
 }
 
 /**
- * Returns the deployment of this commit that an earlier push of the branch has queued. It is open, or live while the branch is
- * still to be moved.
+ * Returns the deployment of this commit that an earlier push to the branch has queued.
+ * It is open, or live while the branch has not moved yet.
  */
 export async function findOpenPush(
   trx: Transaction,
@@ -120,7 +120,10 @@ export async function findMovedPush(
   );
 }
 
-/** Pushes of this branch and commit that wait to be settled. They make room for a further one, which was cancelled or ended. */
+/**
+ * Ends pushes of this branch and commit that wait to be settled, to make room for a new one. Their deployments were
+ * cancelled or have ended.
+ */
 export async function giveUpPushes(
   trx: Transaction,
   { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
@@ -138,7 +141,7 @@ export async function insertPush(
   await trx('pushes').insert(push);
 }
 
-/** Pushes of a folder whose deployment has ended and whose branch was not moved yet. */
+/** Returns pushes of a folder whose deployment has ended and whose branch has not moved yet. */
 export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
   return rowsOf(
     db,
@@ -150,7 +153,7 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
 
 export type EndedPush = PushRow & { live: boolean; superseded: boolean };
 
-/** Locks a push that waits to be settled. Null if it was settled, or if its deployment has not ended. */
+/** Locks a push that waits to be settled. Returns null if it was settled, or if its deployment has not ended. */
 export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
   return oneRow<EndedPush>(
     trx,
@@ -168,8 +171,8 @@ export async function settlePush(trx: Transaction, id: string, moved: boolean): 
 }
 
 /**
- * Returns the deployments whose commits a repository keeps. Those are the open and live ones of the service and its previews, and
- * the newest `most` of the service that went live.
+ * Returns the deployments whose commits a repository keeps.
+ * These are the open and live ones of the service and its previews, and the service's newest `most` that went live.
  */
 export async function keptDeployments(db: Db, serviceId: string, most: number): Promise<Set<string>> {
   const ids = await valuesOf<string>(

@@ -3,19 +3,19 @@ import { type BackendFactory, PostgresConnection, PostgresQueueBackend, runMigra
 import pg from 'pg';
 import { runPrepared } from '../core/database/prepared-query.js';
 
-/** SQLSTATEs after which a command is repeated: deadlock, serialization, and changed columns. */
+/** SQLSTATEs after which a command is repeated: deadlock, serialization failure, and changed columns. */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
 /**
- * The pool that BullMQ's PostgreSQL backend is given. Its statements are single auto-committed commands, and some of
- * them deadlock under load, so an aborted one is sent again. Each connection prepares a command once.
+ * The connection pool of BullMQ's PostgreSQL backend. Its statements are single auto-committed commands, of which some
+ * deadlock under load, so an aborted one is sent again. Each connection prepares a command once.
  */
 export class BullPool {
   readonly #pool: pg.Pool;
-  /** The names of the commands, which are some sixty texts. */
+  /** Command's text → its name. There are about sixty. */
   readonly #names = new Map<string, string>();
-  /** BullMQ looks here whether a connection finds out that the other side is gone. */
+  /** BullMQ checks here whether a connection notices that the other side is gone. */
   readonly options: pg.PoolConfig;
 
   constructor(url: string, name: string, max: number) {
@@ -27,8 +27,8 @@ export class BullPool {
       max,
       // Workers listen on one connection, and send their commands at the same time.
       pipeline: true,
-      // A job is a wake-up for a record. If a crash of the database loses the newest ones, they are made again from the
-      // records, so no command of the queue waits for the disk.
+      // A job is only a wake-up. If a crash of the database loses the newest jobs, they are made again from the
+      // records, so queue commands need not wait for the disk.
       options: '-c search_path=bullmq -c synchronous_commit=off',
     };
     this.#pool = new pg.Pool(this.options);
@@ -70,11 +70,11 @@ export class BullPool {
   }
 
   async #run(text: string, params: readonly unknown[]): Promise<pg.QueryResult> {
-    // Texts without values may hold several statements, and those cannot be prepared.
+    // A text without values may contain several statements, which cannot be prepared.
     if (params.length === 0) return this.#pool.query(text);
     const client = await this.#pool.connect();
-    // The pool has no listener on a connection that is in use, and an 'error' event without a listener ends the process. The
-    // command itself fails with the error.
+    // The pool has no listener on a connection in use, and an 'error' event without a listener ends the process. The
+    // command itself fails with this error.
     client.on('error', ignore);
     try {
       const rows = await runPrepared<pg.QueryResultRow>(client, { name: this.#nameOf(text), text }, params);
@@ -82,7 +82,7 @@ export class BullPool {
       client.release();
       return { rows } as pg.QueryResult;
     } catch (error) {
-      // The connection may be broken, so it is closed. The pool does the same after its own commands.
+      // The connection may be broken, so it is closed, as the pool does after its own commands.
       client.release(true);
       throw error;
     }
@@ -100,8 +100,8 @@ export class BullPool {
 const ignore = (): void => undefined;
 
 /**
- * The connection on which all workers of a process listen. By itself BullMQ takes one for each worker; PostgreSQL wakes every
- * listening connection of a database for each notification, so ten idle ones cost more than the command that notifies.
+ * The connection on which all workers of a process listen. BullMQ would use one for each worker. PostgreSQL wakes every
+ * listening connection for each notification, so ten idle ones cost more than the command that notifies.
  */
 class SharedListening extends PostgresConnection {
   readonly #listener: PostgresConnection;
@@ -121,7 +121,7 @@ class SharedListening extends PostgresConnection {
   }
 }
 
-/** How queues and workers of a process use the pool. */
+/** What queues and workers of a process need to use the pool. */
 export interface BullBackend {
   create: BackendFactory<PostgresQueueBackend, BullPool>;
   /** Ends the connection on which the workers listen. */
@@ -140,10 +140,10 @@ export function bullBackend(pool: BullPool): BullBackend {
   };
 }
 
-/** How the names of the connections end on which workers listen. */
+/** The suffix in the names of listening connections. */
 export const LISTENER = '-listener';
 
-/** Brings BullMQ's own schema (`bullmq`) to the version of the package. Safe by several at once: it locks. */
+/** Migrates BullMQ's own schema (`bullmq`) to the package's version. Takes a lock, so several callers are safe. */
 export async function migrateQueues(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
   await client.connect();

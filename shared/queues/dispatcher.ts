@@ -1,23 +1,27 @@
-import type { Db } from '../core/database/client.js';
-import { errorMessage } from '../core/errors.js';
+import type { Db } from '../core/database/database-client.js';
+import { errorMessage } from '../core/error-registry.js';
 import type { Logger } from '../core/log.js';
-import { admitDeployments, recordEngineUnreachable, recordWaitingReasons } from '../deployments/admission.js';
+import {
+  admitDeployments,
+  recordEngineUnreachable,
+  recordWaitingReasons,
+} from '../deployments/deployment-admission.js';
 import { DEPLOYMENTS } from '../deployments/kind.js';
 import { type AbandonedRecord, findAbandoned, makeDue, takeDue, waitingWork } from '../engine/due-records.js';
 import type { WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
-import { admitRuns } from '../runs/admission.js';
 import { RUNS } from '../runs/kind.js';
-import { jobOf, KINDS } from './catalog.js';
-import type { Engine } from './engine.js';
+import { admitRuns } from '../runs/run-admission.js';
+import type { Engine } from './queue-engine.js';
+import { jobOf, KINDS } from './work-catalog.js';
 
-/** Records handed over in one transaction. */
+/** How many records one transaction hands over. */
 const BATCH = 200;
-/** A record that was touched more recently may be on its way through the queue. */
+/** A record that changed more recently may be on its way through the queue. */
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
-/** Returns the kind whose records are in a table. */
+/** Returns the kind whose records are in this table. */
 function kindOf(table: string): WorkKind {
   const kind = KINDS.find((one) => one.table === table);
   if (kind === undefined) throw new Error(`no kind of work has the table ${table}`);
@@ -48,22 +52,25 @@ export class Dispatcher {
     this.#logs = new BackgroundRun(() => this.#handOverAll(LOG_BATCHES), failed);
   }
 
-  /** Starts a run in the background; calls during a run cause one more run. */
+  /** Starts a run in the background. Calls during a run cause one more run. */
   wake(): void {
     this.#everything.wake();
   }
 
-  /** Starts a round of admission alone, because a slot has become free. */
+  /** Starts only a round of admission, because a slot has become free. */
   wakeAdmission(): void {
     this.#admission.wake();
   }
 
-  /** Starts a round for batches of log lines alone: they come often, and none of them waits for admission. */
+  /** Starts only a round for batches of log lines, which come often and never wait for admission. */
   wakeLogs(): void {
     this.#logs.wake();
   }
 
-  /** Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine is away. */
+  /**
+   * Admits deployments and runs, and hands over everything that is due. Throws if the database or the engine cannot be
+   * reached.
+   */
   async dispatch(): Promise<void> {
     const work = await waitingWork(this.#db, KINDS);
     const due = new Set(work.due);
@@ -83,7 +90,9 @@ export class Dispatcher {
     await this.#explain();
   }
 
-  /** If work for the queue fails, deployments that wait for it say why. Throws what the work throws. */
+  /**
+   * Runs work for the queue. If it fails, waiting deployments get this as their reason. Throws what the work throws.
+   */
   async #reaching(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -94,8 +103,8 @@ export class Dispatcher {
   }
 
   /**
-   * Makes a new job due for every open record that has lost its job, and returns what it repaired. Redis was flushed, a job was
-   * removed by hand, or its tries were used up.
+   * Makes a new job due for every open record that has lost its job, and returns what it repaired. Jobs are lost if
+   * Redis was flushed, a job was removed by hand, or its tries were used up.
    */
   async reconcile(): Promise<string[]> {
     const mended: string[] = [];
@@ -114,7 +123,7 @@ export class Dispatcher {
     await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
-  /** Records why deployments wait, at most once a second, because people read it. The sweep records what is skipped here. */
+  /** Records why deployments wait, at most once a second, because people read it. The sweep records the rest. */
   async #explain(): Promise<void> {
     const now = performance.now();
     if (now - this.#explainedAt < EXPLAIN_MS) return;
@@ -132,8 +141,8 @@ export class Dispatcher {
   }
 
   /**
-   * Adds the jobs of due records before the transaction commits. After a crash in between the records are still due, and adding a
-   * job's id twice is harmless.
+   * Adds the jobs of due records before the transaction commits. After a crash in between, the records are still due,
+   * and adding a job's id twice is harmless.
    */
   async #handOver(kind: WorkKind): Promise<number> {
     return this.#db.transaction(async (trx) => {
@@ -144,7 +153,7 @@ export class Dispatcher {
   }
 }
 
-/** Work that runs in the background, one run at a time; calls of `wake` during a run cause one more run. */
+/** Runs work in the background, one run at a time. Calls of `wake` during a run cause one more run. */
 class BackgroundRun {
   readonly #work: () => Promise<void>;
   readonly #failed: (error: unknown) => void;

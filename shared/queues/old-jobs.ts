@@ -1,7 +1,7 @@
 import type { Queue } from 'bullmq';
-import { QUEUES, type QueueName } from './catalog.js';
+import { QUEUES, type QueueName } from './work-catalog.js';
 
-/** Removes the finished jobs of these queues that are older or more than `QUEUES` keeps. Returns how many. */
+/** Removes finished jobs of these queues beyond the age or number that `QUEUES` keeps. Returns how many. */
 export async function removeOldJobs(queues: readonly Queue[]): Promise<number> {
   let removed = 0;
   for (const queue of queues) {
@@ -19,7 +19,7 @@ async function removeEnded(
 ): Promise<number> {
   const [first] = await queue.getJobs([state], count, count);
   const ended = first?.finishedOn;
-  // Those that ended at nearly the same time as the newest one that is too many are kept, rather than removed with it.
+  // Jobs that ended at about the same time as the newest surplus one are kept, and not removed with it.
   const kept = ended === undefined ? age * 1000 : Math.min(age * 1000, Date.now() - ended + 5);
   return (await queue.clean(kept, 0, state)).length;
 }

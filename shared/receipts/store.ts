@@ -1,4 +1,4 @@
-import { type Db, oneRow, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
 /** Identifies one request of one caller (specification, Limits). */
@@ -22,9 +22,9 @@ const FIND = prepare<Receipt>(
 );
 
 /**
- * Returns the receipt of a key, if it has not expired. Locks the key: concurrent requests with it wait until this one commits. Two
- * statements, because one that waits for a lock does not see what was committed meanwhile. They are sent at once, and PostgreSQL
- * runs them one after the other.
+ * Returns the unexpired receipt of a key. Locks the key: concurrent requests with it wait for this one's commit.
+ * Uses two statements, because one that waits for a lock does not see what is committed meanwhile. They are sent
+ * together, and PostgreSQL runs them one after the other.
  */
 export async function findReceipt(trx: Transaction, { scope, key }: ReceiptKey): Promise<Receipt | undefined> {
   const [, receipt] = await Promise.all([
@@ -42,7 +42,7 @@ const INSERT = prepare(
           workspace_id = excluded.workspace_id, size = excluded.size, expires_at = excluded.expires_at`,
 );
 
-/** Stores the answer of a write in the write's transaction. Replaces an expired receipt of the key. */
+/** Stores the answer of a write in the write's own transaction. Replaces an expired receipt of the key. */
 export async function insertReceipt(
   trx: Transaction,
   { scope, key }: ReceiptKey,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import { LOST_SECONDS, type RemoteKind, type Summons, TICKET_SECONDS } from './model.js';
 

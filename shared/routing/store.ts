@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf, valuesOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { ImageManifest } from '../images/model.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
@@ -21,10 +21,10 @@ export interface RouteFacts {
   version: number;
   ipAllowList: string[];
   maintenance: boolean;
-  /** Empty while there is no maintenance. */
+  /** Empty outside of maintenance. */
   maintenancePage: string;
   platformDomainEnabled: boolean;
-  /** Proven host names of the service. Only those that lead to this platform get a certificate. */
+  /** Verified host names of the service. Only those that lead to this platform get a certificate. */
   domains: { hostname: string; leadsHere: boolean }[];
   liveDeploymentId: string | null;
   /** The cache profile with which the live release was deployed. */
@@ -34,13 +34,13 @@ export interface RouteFacts {
   replicas: ReadyReplica[];
 }
 
-/** Workers do not wait for an edge that has been silent for longer. */
+/** Workers do not wait for an edge that has been silent for longer, in seconds. */
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
 
 /**
- * Returns the route facts of all services, or of those named. Services deleted within the hour are among them, so that every edge
- * can acknowledge their removal. Rejects after 5 s without an answer.
+ * Returns the route facts of all services, or of the given ones. Rejects after 5 s without an answer.
+ * Services that were deleted within the last hour are included, so that every edge can acknowledge their removal.
  */
 export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Promise<RouteFacts[]> {
   const which = serviceIds === undefined ? '' : 'and s.id = any(?::uuid[])';
@@ -81,14 +81,14 @@ export interface EdgeIdentity {
   pid: number;
 }
 
-/** What an edge counts about itself, since its start or at this moment. */
+/** What an edge counts about itself: totals since its start, and present numbers. */
 export interface EdgeFigures {
   /** Open connections of clients, and requests in progress on them. */
   connections: number;
   requests: number;
   /** Connections whose protocol was changed, such as WebSockets. */
   upgraded: number;
-  /** Exchanges that were ended because the edge's own code threw. */
+  /** Exchanges that were ended because the edge's own code threw an error. */
   failedExchanges: number;
   /** Connections that were closed because the client did not read its response, or was idle at a limit. */
   closedConnections: number;
@@ -97,8 +97,9 @@ export interface EdgeFigures {
 }
 
 /**
- * Records an edge's heartbeat; workers wait for its acknowledgements from now on. Returns true if the edge was not recorded, so
- * that its acknowledgements are missing too. Deletes edges that have been silent for an hour.
+ * Records an edge's heartbeat. Workers wait for its acknowledgements from now on.
+ * Returns true if the edge was not recorded, so that its acknowledgements are missing too. Deletes edges that have been
+ * silent for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
   const row = await oneRow<{ fresh: boolean }>(
@@ -112,7 +113,7 @@ export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigure
   return row?.fresh ?? false;
 }
 
-/** Returns the figures of the edges that were seen in the last 6 s. */
+/** Returns the figures of edges that were seen within the last 6 s. */
 export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; figures: Partial<EdgeFigures> }[]> {
   return rowsOf(
     db,
@@ -120,14 +121,14 @@ export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; 
   );
 }
 
-/** Deletes the record of an edge that ends. */
+/** Deletes the record of an edge that shuts down. */
 export async function removeEdge(db: Db, edgeId: string): Promise<void> {
   await db.raw('delete from edges where id = ?', [edgeId]);
 }
 
 /**
- * Records that this edge serves these services at these versions, or at later ones. Returns the ids of those recorded: none if the
- * edge is not recorded; services that do not exist are left out.
+ * Records that this edge serves these services at these versions, or at later ones. Returns the recorded ids.
+ * Returns none if the edge is not recorded. Leaves out services that do not exist.
  */
 export function acknowledgeRoutes(
   db: Db,
@@ -160,9 +161,9 @@ const WAITING_EDGES = prepare<{ waiting: number }>(
 );
 
 /**
- * Returns how many edges of the last 6 s do not yet serve the service at `version` or later. At 0 no new request reaches what an
- * older version routed to, and replicas that are no longer routed may be stopped. Without `version`, it is the service's current
- * one.
+ * Returns how many edges of the last 6 s do not yet serve the service at `version` or later.
+ * At 0, no new request reaches what an older version routed to, and replicas that are no longer routed may be stopped.
+ * Without `version`, the service's current one counts.
  */
 export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
   const row = await rowOfPrepared(db, WAITING_EDGES, [serviceId, version]);

@@ -2,20 +2,20 @@ import { Cron } from 'croner';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** No clock goes back by more when summer time ends. */
+/** When summer time ends, no clock goes back by more than this. */
 const MAX_REPEAT_MS = 3 * HOUR_MS;
 const MAX_FORMATS = 1000;
 
 export interface Schedule {
-  /** Five fields. */
+  /** A cron expression of five fields. */
   expression: string;
   timezone: string;
 }
 
 /**
- * Returns the first tick after an instant; null if there is none. A tick in a local hour that is skipped happens at the first
- * instant after it, one in an hour that is repeated happens the first time only. A schedule whose hour field begins with `*` runs
- * through both hours.
+ * Returns the first tick after an instant; null if there is none.
+ * A tick in a skipped local hour happens at the first instant after it; one in a repeated hour happens the first time
+ * only. A schedule whose hour field begins with `*` runs in both hours.
  */
 export function nextTick({ expression, timezone }: Schedule, after: Date): Date | null {
   if (isOfEveryHour(expression)) return cron(expression, timezone).nextRun(after);
@@ -29,7 +29,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/** Returns the last tick up to `now`, for ticks that were missed. `tick` is one of them, and no tick before it is found. */
+/** Returns the last tick up to `now`, when ticks were missed. `tick` is one of them; no earlier tick is returned. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;
@@ -52,7 +52,9 @@ function cron(expression: string, timezone: string): Cron {
   return new Cron(expression, { paused: true, timezone, mode: '5-part' });
 }
 
-/** Returns the first instant at which a local clock shows this time. If the clock skips it, the first one after the gap. */
+/**
+ * Returns the first instant at which a local clock shows this time. If the clock skips it, the first one after the gap.
+ */
 function instantOf(wall: number, timezone: string): number {
   const guesses = [wall - DAY_MS, wall + DAY_MS].map((near) => wall - (wallClock(near, timezone) - near));
   const exact = guesses.filter((instant) => wallClock(instant, timezone) === wall);
@@ -68,7 +70,7 @@ function instantOf(wall: number, timezone: string): number {
 
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
-/** What a local clock shows at an instant, as the instant at which a clock of UTC shows the same. In whole seconds. */
+/** Returns a zone's local time, as the instant at which a UTC clock shows that time. In whole seconds. */
 function wallClock(instant: number, timezone: string): number {
   const parts = Object.fromEntries(
     formatOf(timezone)
@@ -82,7 +84,7 @@ function wallClock(instant: number, timezone: string): number {
 function formatOf(timezone: string): Intl.DateTimeFormat {
   const known = FORMATS.get(timezone);
   if (known) return known;
-  // Names of zones come from tenants, and a zone has many spellings.
+  // Zone names come from tenants, and a zone has many spellings.
   if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const numeric = 'numeric';
   const format = new Intl.DateTimeFormat('en', {

@@ -1,9 +1,9 @@
 import type { LeasedColumns } from '../engine/kind.js';
-import type { PlanId } from '../services/catalog.js';
+import type { PlanId } from '../services/plan-catalog.js';
 
 /**
- * A run carries out one command with a release of a service: the command of a cron service, one that somebody gave, or the pre-deploy
- * command of a deployment.
+ * A run carries out one command with a release of a service: a cron service's own command, one that a person gave, or a
+ * deployment's pre-deploy command.
  */
 export const RUN_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
@@ -11,7 +11,7 @@ export type RunStatus = (typeof RUN_STATUSES)[number];
 export const RUN_TRIGGERS = ['schedule', 'manual', 'deployment'] as const;
 export type RunTrigger = (typeof RUN_TRIGGERS)[number];
 
-/** Characters of a command that is given for a run. */
+/** The most characters of a command that a person gives. */
 export const MAX_COMMAND_LENGTH = 4096;
 
 export interface RunRow extends LeasedColumns<RunStatus> {
@@ -35,11 +35,11 @@ export interface RunRow extends LeasedColumns<RunStatus> {
 
 /** How one attempt of a run ended. */
 export type AttemptOutcome =
-  /** `detail` follows the command, for instance "exited with code 1"; the code is null if something else ended it. */
+  /** `detail` follows the command, for example "exited with code 1". The code is null if something else ended it. */
   | { type: 'exited'; exitCode: number | null; detail: string }
-  /** It ran for longer than `timeoutSeconds`, and was ended. */
+  /** The attempt exceeded `timeoutSeconds` and was stopped. */
   | { type: 'timeout' }
-  /** It did not start in time. */
+  /** The attempt did not start in time. */
   | { type: 'notStarted'; detail: string };
 
 /** What follows from an attempt. */
@@ -50,8 +50,9 @@ export type RunDecision =
 const MAX_RETRY_DELAY_MS = 3_600_000;
 
 /**
- * Decides what follows from an attempt. One that failed is tried again, after a wait that doubles, `maxRetries` times. A command
- * that runs into `timeoutSeconds` hangs and would do so again, so the run ends.
+ * Decides what follows from an attempt.
+ * A failed one is tried again `maxRetries` times, after a wait that doubles. A command that exceeds `timeoutSeconds`
+ * hangs and would do so again, so the run ends.
  */
 export function decideRun(
   outcome: AttemptOutcome,
@@ -71,7 +72,7 @@ export function decideRun(
   return { type: 'retry', delayMs: retryDelayMs(firstRetryMs, attempt), exitCode, error };
 }
 
-/** Returns the wait after the attempt of this number, in milliseconds: twice the last, up to an hour. */
+/** Returns the wait after the attempt with this number, in milliseconds. It doubles each time, up to an hour. */
 export function retryDelayMs(firstMs: number, attempt: number): number {
   return Math.min(firstMs * 2 ** Math.min(attempt - 1, 30), MAX_RETRY_DELAY_MS);
 }

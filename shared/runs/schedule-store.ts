@@ -1,7 +1,9 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { Schedule } from './cron-ticks.js';
 
-/** SQL: true for a cron service `s` whose schedule runs. Suspending, archiving or deleting it stops the schedule. */
+/**
+ * SQL: true for a cron service `s` with a running schedule. Suspending, archiving or deleting it stops the schedule.
+ */
 const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;
 const EXPRESSION = `s.configuration ->> 'schedule'`;
 const TIMEZONE = `s.configuration ->> 'timezone'`;
@@ -15,8 +17,8 @@ export interface ScheduleChange extends Schedule {
 }
 
 /**
- * Returns cron services whose stored schedule is not that of their configuration. It is new, was changed or has to stop, or the
- * clock went back after its next tick was computed.
+ * Returns cron services whose stored schedule does not match their configuration.
+ * It is new, was changed or must stop, or the clock went back after its next tick was computed.
  */
 export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   return rowsOf<ScheduleChange>(
@@ -31,7 +33,7 @@ export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   );
 }
 
-/** Stores when a service has its next tick. */
+/** Stores the time of a service's next tick. */
 export async function planSchedule(db: Db, { serviceId, expression, timezone }: ScheduleChange, next: Date | null) {
   await db.raw(
     `insert into schedules (service_id, expression, timezone, next_run_at)
@@ -52,7 +54,7 @@ export interface DueSchedule extends Schedule {
   now: Date;
 }
 
-/** Schedules whose next tick has come, the longest due first. */
+/** Returns schedules whose next tick has come, the longest due first. */
 export function dueSchedules(db: Db, limit: number): Promise<DueSchedule[]> {
   return rowsOf<DueSchedule>(
     db,
@@ -63,21 +65,21 @@ export function dueSchedules(db: Db, limit: number): Promise<DueSchedule[]> {
 }
 
 export interface Tick {
-  /** The id of its run. */
+  /** The id of the tick's run. */
   runId: string;
   scheduledAt: Date;
-  /** The tick after it. */
+  /** The following tick. */
   nextRunAt: Date | null;
 }
 
 /**
- * Inserts the run of a tick and advances the schedule, in one statement. Changes nothing if another worker did so, or if the
- * service was changed or stopped meanwhile. If `maxConcurrency` runs of its own command have not ended, the run is `skipped` and says so.
- * Returns the run's status, or null.
+ * Inserts the run of a tick and advances the schedule, in one statement. Returns the run's status, or null.
+ * Changes nothing if another worker did so, or if the service was changed or stopped meanwhile. If `maxConcurrency`
+ * runs of its own command have not ended, the run is `skipped` and says so.
  */
 export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
   return db.transaction(async (trx) => {
-    // The runs are counted after this lock, which a manual run takes too.
+    // Runs are counted after this lock, which a manual run also takes.
     await lockSchedule(trx, due.serviceId);
     const run = await oneRow<{ status: string }>(
       trx,

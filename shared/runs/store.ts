@@ -1,10 +1,10 @@
-import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/client.js';
+import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { type Page, type PageRequest, pageOf } from '../core/database/page.js';
-import { requestCancel } from '../engine/requests.js';
+import { requestCancel } from '../engine/cancel-requests.js';
 import { RUNS } from './kind.js';
 import type { RunRow, RunTrigger } from './model.js';
 
-/** Returns SQL: what the next attempt of a run changes. It waits for its time and for admission. */
+/** Returns SQL for the next attempt of a run, which waits for its time and for admission. */
 export function retrySql(delayMs: number): string {
   return `attempt = attempt + 1, admitted_at = null, not_before = now() + ${Math.round(delayMs)} * interval '1 millisecond'`;
 }
@@ -17,8 +17,8 @@ export interface WhichRuns {
 }
 
 /**
- * Requests the cancellation of open runs that match and notifies their workers. Those that no worker carries out end at once.
- * Returns how many were open.
+ * Requests the cancellation of matching open runs and notifies their workers. Returns their number.
+ * Those that no worker has claimed end at once.
  */
 export function cancelOpenRuns(
   trx: Transaction,
@@ -27,12 +27,12 @@ export function cancelOpenRuns(
   return requestCancel(trx, RUNS, { service_id: serviceId, id: runId, deployment_id: deploymentId, trigger });
 }
 
-/** SQL: the runs that are counted together. */
+/** SQL: conditions that select the runs to count. */
 const COUNTED = {
   all: 'true',
-  /** Those of the service's own command. */
+  /** Runs of the service's own command. */
   own: 'command is null',
-  /** Those of commands that were given by hand. */
+  /** Runs of commands that a person gave. */
   given: `command is not null and trigger = 'manual'`,
 };
 
@@ -42,7 +42,7 @@ export function countOpenRuns(db: Db, serviceId: string, which: keyof typeof COU
   return countOf(db, sql, [serviceId]);
 }
 
-/** Returns true if the command of a run may be started once only: somebody has given it by hand. */
+/** Returns true if a run's command may be started only once, because a person gave it. */
 export async function isStartedOnce(db: Db, id: string): Promise<boolean> {
   const run = await db<RunRow>('runs').where({ id, trigger: 'manual' }).whereNotNull('command').first('id');
   return run !== undefined;
@@ -60,7 +60,7 @@ export function listRuns(db: Db, serviceId: string, page: PageRequest): Promise<
 const KEPT_DAYS = 30;
 const KEPT_RUNS = 1000;
 
-/** Deletes runs that ended more than 30 days ago, and all but the newest 1000 of a service. Returns how many. */
+/** Deletes runs that ended more than 30 days ago, and all but a service's newest 1000. Returns how many. */
 export function deleteOldRuns(db: Db): Promise<number> {
   return rowCountOf(
     db,

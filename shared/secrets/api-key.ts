@@ -5,7 +5,7 @@ import { hashToken, newToken } from './random-token.js';
 const PATTERN = /^rnv_([0-9a-f]{16})_([A-Za-z0-9_-]{43})$/;
 
 export interface NewApiKey {
-  /** The whole key; it is shown once and never stored. */
+  /** The whole key, which is shown once and never stored. */
   key: string;
   lookup: string;
   secretHash: Buffer;
@@ -27,13 +27,13 @@ export function keyPrefix(lookup: string): string {
   return `rnv_${lookup}`;
 }
 
-/** Returns the parts of a key, or null if the text is none. */
+/** Returns the parts of a key; null if the text is not a key. */
 export function parseApiKey(text: string): ParsedApiKey | null {
   const [, lookup, secret] = PATTERN.exec(text) ?? [];
   return lookup === undefined || secret === undefined ? null : { lookup, secret };
 }
 
-/** Returns true if the secret is the one of the stored hash; compares in constant time. */
+/** Returns true if the secret matches the stored hash. Compares in constant time. */
 export function matches(secret: string, secretHash: Buffer): boolean {
   const found = hashToken(secret);
   return found.length === secretHash.length && timingSafeEqual(found, secretHash);

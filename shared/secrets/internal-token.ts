@@ -5,8 +5,8 @@ const VALID_MS = 15 * 60_000;
 const CONTEXT = 'internal-fetch';
 
 /**
- * Returns a token with which a worker fetches one service's pushed repository from the API. Only holders of the installation's keys
- * can make one.
+ * Returns a token with which a worker fetches one service's pushed repository from the API.
+ * Only holders of the installation's keys can make one.
  */
 export function newFetchToken(keyring: Keyring, serviceId: string, now: number): string {
   return newToken(keyring, serviceId, CONTEXT, now + VALID_MS);
@@ -44,5 +44,5 @@ export function isForwarded(keyring: Keyring, token: string, repository: string,
   return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }
 
-/** The user name that goes with such a token. */
+/** The user name that is sent with such a token. */
 export const WORKER_NAME = 'ranvier-worker';

@@ -6,10 +6,12 @@ const KEY_ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
-/** How many bytes a sealed value has more than its UTF-8. */
+/** How many bytes longer a sealed value is than its UTF-8. */
 export const SEAL_OVERHEAD_BYTES = HEADER_BYTES;
 
-/** A sealed value could not be opened: the key is unknown, the row is another one, or the bytes were changed. */
+/**
+ * Thrown if a sealed value cannot be opened: the key is unknown, it belongs to another row, or its bytes were changed.
+ */
 export class SealError extends Error {
   constructor(message: string) {
     super(message);
@@ -18,7 +20,7 @@ export class SealError extends Error {
 }
 
 /**
- * Seals secret values with AES-256-GCM. The key's id travels with the value; `context` names the row that owns it
+ * Seals secret values with AES-256-GCM. The key's id is stored with the value; `context` names the owning row
  * (`variable:<id>`), so that a value copied to another row does not open. Fails closed.
  */
 export class Keyring {
@@ -36,12 +38,12 @@ export class Keyring {
     this.#current = { id: keyId(key), key };
   }
 
-  /** The id of the key that seals, in hex. */
+  /** The id of the key that seals new values, in hexadecimal. */
   get currentId(): string {
     return this.#current.id.toString('hex');
   }
 
-  /** The ids of all keys that open. */
+  /** The ids of all keys that can open sealed values. */
   get ids(): string[] {
     return [...this.#keys.keys()];
   }
@@ -54,13 +56,16 @@ export class Keyring {
     return Buffer.concat([Buffer.of(VERSION), this.#current.id, nonce, cipher.getAuthTag(), ciphertext]);
   }
 
-  /** 32 bytes that are equal for equal texts of one context. Without the sealing key they reveal nothing about the text. */
+  /**
+   * Returns 32 bytes that are equal for equal texts of one context. Without the sealing key they reveal nothing about
+   * the text.
+   */
   fingerprint(text: string, context: string): Buffer {
     const key = hkdfSync('sha256', this.#current.key, '', 'ranvier.fingerprint', 32);
     return createHmac('sha256', Buffer.from(key)).update(`${context}\0`).update(text).digest();
   }
 
-  /** Throws `SealError`. */
+  /** Opens a sealed value. Throws `SealError`. */
   open(sealed: Buffer, context: string): string {
     if (sealed.length < HEADER_BYTES || sealed[0] !== VERSION)
       throw new SealError('the sealed value has no known format');

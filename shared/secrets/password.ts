@@ -5,17 +5,20 @@ const BLOCK_SIZE = 8;
 const PARALLELIZATION = 3;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
-/** scrypt needs 128 · cost · block size bytes; node refuses more than 32 MiB unless it is told. */
+/** scrypt needs 128 · cost · block size bytes. Node.js refuses more than 32 MiB without this setting. */
 const MEMORY_FACTOR = 256;
 
-/** Returns a salted scrypt hash that carries its own parameters, so that later versions can raise them. */
+/** Returns a salted scrypt hash. It contains its parameters, so that later versions can raise them. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const key = await derive(password, salt, COST, BLOCK_SIZE, PARALLELIZATION);
   return ['scrypt', COST, BLOCK_SIZE, PARALLELIZATION, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-/** Compares in constant time. `null`, for a user that does not exist, takes as long and is false. */
+/**
+ * Compares a password with its hash, in constant time.
+ * Null, for a user that does not exist, takes as long and returns false.
+ */
 export async function verifyPassword(password: string, hash: string | null): Promise<boolean> {
   if (hash === null) {
     await hashPassword(password);
@@ -48,7 +51,7 @@ function derive(
 ): Promise<Buffer> {
   const options: ScryptOptions = { cost, blockSize, parallelization, maxmem: MEMORY_FACTOR * cost * blockSize };
   return new Promise((resolve, reject) => {
-    // Two keyboards may encode one password as two byte strings.
+    // Two keyboards may encode one password as different bytes.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     );

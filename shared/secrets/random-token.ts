@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** A token of 256 random bits: the holder gets the token, the database its hash. */
+/** A token of 256 random bits. Its holder gets the token, the database stores its hash. */
 export interface NewToken {
   token: string;
   hash: Buffer;
@@ -11,12 +11,12 @@ export function newToken(): NewToken {
   return { token, hash: hashToken(token) };
 }
 
-/** Hashes with a plain digest, which suffices: there is nothing to guess in 256 random bits. */
+/** Hashes with a plain digest, which suffices because 256 random bits cannot be guessed. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Compares in a time that depends on neither text's content. */
+/** Compares two texts in a time that does not depend on their content. */
 export function sameSecret(given: string, expected: string): boolean {
   return timingSafeEqual(hashToken(given), hashToken(expected));
 }

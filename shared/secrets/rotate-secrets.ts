@@ -1,5 +1,5 @@
-import { type Db, lockUntilCommit } from '../core/database/client.js';
-import { AppError, conflict, errorMessage } from '../core/errors.js';
+import { type Db, lockUntilCommit } from '../core/database/database-client.js';
+import { AppError, conflict, errorMessage } from '../core/error-registry.js';
 import { type Keyring, SealError } from './keyring.js';
 import { openFrom, SEALED_COLUMNS, type SealedColumn, sealIn } from './sealed-columns.js';
 import {
@@ -20,15 +20,15 @@ export interface Rotation {
   key: string;
   /** How many values were sealed again, by table. */
   resealed: Record<string, number>;
-  /** Values that another process changed meanwhile; they were read again. */
+  /** Values that another process changed meanwhile; they were processed again. */
   changedMeanwhile: number;
-  /** Values that no key opens, and why. Older keys are needed as long as this is not empty. */
+  /** Values that no key opens, and why. Older keys are needed until this is empty. */
   unopenable: { table: string; id: string; reason: string }[];
 }
 
 /**
- * Throws a `SealError` if stored values may be sealed with a key that this process does not have. Otherwise records its own key, so
- * that a process with another one does not start.
+ * Throws a `SealError` if stored values may be sealed with a key that this process lacks.
+ * Otherwise records its own key, so that a process with another key does not start.
  */
 export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
   await db.transaction(async (trx) => {
@@ -45,8 +45,8 @@ export async function assertKeysFit(db: Db, keyring: Keyring): Promise<void> {
 }
 
 /**
- * Seals every stored value that has another key with the current one. It may run twice, be interrupted, or run beside deployments:
- * a value is replaced only if it has not changed since it was opened.
+ * Seals every stored value again that is not sealed with the current key. May run twice, be interrupted, or run beside
+ * deployments: a value is replaced only if it has not changed since it was opened.
  */
 export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation> {
   await assertKeysFit(db, keyring);
@@ -54,7 +54,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // A value that changed meanwhile may be sealed with an older key, by a process that still uses it.
+    // A process that still uses an older key may have changed a value meanwhile.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
@@ -62,8 +62,9 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
 }
 
 /**
- * Lets the platform start without a key that is lost. The values that it sealed cannot be opened and have to be set again: returns
- * how many there are in each table. Throws not_found if no such key is in use, conflict for a key that is there.
+ * Lets the platform start without a key that is lost. Returns the number of lost values in each table.
+ * These values cannot be opened and must be set again. Throws not_found if no such key is in use, conflict for a key
+ * that is available.
  */
 export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Promise<Record<string, number>> {
   if (keyring.ids.includes(keyId)) throw conflict(`key ${keyId} is not lost: it is configured`);
@@ -75,7 +76,7 @@ export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Pr
   return closed;
 }
 
-/** One pass; returns how many values other processes changed meanwhile. */
+/** Does one pass. Returns how many values other processes changed meanwhile. */
 async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
   const unopenable: Rotation['unopenable'] = [];
   let [resealed, changed] = [0, 0];
@@ -96,7 +97,7 @@ async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotatio
   return changed;
 }
 
-/** Returns the value sealed with the current key, or why it does not open. */
+/** Returns the value sealed with the current key, or the reason why it does not open. */
 function reseal(keyring: Keyring, store: SealedColumn, { id, sealed }: SealedValue): Buffer | string {
   try {
     return sealIn(keyring, store, id, openFrom(keyring, store, id, sealed));

@@ -4,15 +4,15 @@ import type { Keyring } from './keyring.js';
 export interface SealedColumn {
   table: string;
   column: string;
-  /** What a value is bound to, together with the id of its row: in another row or column it does not open. */
+  /** What a value is bound to, together with its row's id. It does not open in another row or column. */
   binding: string;
-  /** How the deletion of a service erases values: `row` removes rows, `value` empties the column. */
+  /** How deleting a service erases values: `row` removes rows, `value` empties the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
 }
 
 /**
- * Every column that holds sealed values. Sealing, opening, the rotation of keys and the deletion of services use this
- * list; a test compares it with the columns that the database has.
+ * Every column that holds sealed values. Sealing, opening, key rotation and the deletion of services use this list; a
+ * test compares it with the database.
  */
 export const SEALED = {
   variable: column('variables', 'sealed', 'variable', { how: 'row', service: 'service_id' }),

@@ -1,4 +1,4 @@
-import { countOf, type Db, rowsOf, valuesOf } from '../core/database/client.js';
+import { countOf, type Db, rowsOf, valuesOf } from '../core/database/database-client.js';
 import type { SealedColumn } from './sealed-columns.js';
 
 export interface SealedValue {
@@ -6,7 +6,7 @@ export interface SealedValue {
   sealed: Buffer;
 }
 
-/** Returns values that are sealed with another key, in the order of their ids from `after` on. */
+/** Returns values that are sealed with another key, by ascending id after `after`. */
 export async function sealedWithAnotherKey(
   db: Db,
   { table, column }: SealedColumn,
@@ -23,7 +23,7 @@ export async function sealedWithAnotherKey(
   );
 }
 
-/** Replaces a sealed value; false if it has changed meanwhile. */
+/** Replaces a sealed value. Returns false if it has changed meanwhile. */
 export async function replaceSealed(
   db: Db,
   { table, column }: SealedColumn,
@@ -37,7 +37,7 @@ export async function replaceSealed(
   );
 }
 
-/** Ids of the keys that stored values may be sealed with. */
+/** Returns the ids of the keys with which stored values may be sealed. */
 export function usedKeys(db: Db): Promise<string[]> {
   return valuesOf<string>(db, 'select key_id from secrets_keys order by created_at');
 }

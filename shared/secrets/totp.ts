@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 
 /** Parameters that every authenticator application supports: SHA-1, six digits, 30 s. */
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
-/** Steps that a clock may be off. */
+/** By how many steps a clock may differ. */
 const WINDOW = 1;
 const SECRET_BYTES = 20;
 
@@ -16,7 +16,7 @@ export function totpUri(secret: string, email: string): string {
   return new TOTP({ ...PARAMETERS, issuer: 'Ranvier', label: email, secret }).toString();
 }
 
-/** Returns the time step of a code, or null if it is not a current one. The caller prevents that a step is used twice. */
+/** Returns the time step of a current code; null for any other. The caller prevents reuse of a step. */
 export function totpCounter(secret: string, code: string, now: Date): number | null {
   const timestamp = now.getTime();
   const totp = new TOTP({ ...PARAMETERS, secret });

@@ -1,14 +1,16 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { MAX_SCHEDULE_LENGTH } from '../core/cron-expression.js';
-import type { ErrorDetail } from '../core/errors.js';
+import type { ErrorDetail } from '../core/error-registry.js';
 import { CONTROL, plainLine, plainText } from '../core/plain-text.js';
 import { MAX_IP_RANGE_LENGTH, MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
-import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './catalog.js';
 import { nameProblem } from './database-name.js';
 import { FIELD_DESCRIPTIONS } from './field-descriptions.js';
 import { isDataKind, type ServiceKind } from './model.js';
+import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './plan-catalog.js';
 
-/** Returns a string of a closed set, as one JSON Schema `enum`. Its name is that of its component in the API's document. */
+/**
+ * Returns a string of a closed set, as one JSON Schema `enum`. `name` is its component's name in the API's document.
+ */
 export function oneOf<const T extends readonly string[]>(name: string, values: T, fallback?: T[number]) {
   return Type.Unsafe<T[number]>({
     type: 'string',
@@ -53,7 +55,7 @@ const databaseIdentifier = () =>
     default: '',
   });
 
-/** The major versions of PostgreSQL that services may have. */
+/** The supported major versions of PostgreSQL. */
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
 /**
@@ -151,7 +153,10 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
-/** Adds a sentence to each field. A description that is there already is what messages say of a wrong value (`api/http/schema-problems.ts`). */
+/**
+ * Adds a sentence to each field. An existing description is the text of its error messages
+ * (`api/http/schema-problems.ts`).
+ */
 export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
   sentences: Readonly<Record<keyof T, string>>,
   fields: T,
@@ -162,21 +167,27 @@ export function describeFields<T extends Record<string, TSchema & { description?
   return fields;
 }
 
-/** Defaults belong to creation only: a PATCH that leaves a field out must not reset it. */
+/**
+ * Removes the defaults, which apply at creation only.
+ * A PATCH must not reset a field that it leaves out.
+ */
 export function withoutDefaults<T extends Record<string, TSchema & { default?: unknown }>>(fields: T): T {
   const copy = structuredClone(fields);
   for (const field of Object.values(copy)) delete field.default;
   return copy;
 }
 
-/** Returns what a new record has: the default of each field, undefined if it has none. `T` is the type of the fields. */
+/** Returns the values of a new record: each field's default, undefined if it has none. `T` is the fields' type. */
 export function defaultsOf<T>(fields: Record<string, TSchema & { default?: unknown }>): Readonly<T> {
   return Object.freeze(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.default])) as T);
 }
 
 export const DEFAULT_CONFIGURATION = defaultsOf<ServiceConfiguration>(FIELDS);
 
-/** Settings of the edge, and of how many replicas it has: a change of one enqueues routing reconciliation (specification, Service lifecycle). */
+/**
+ * Settings of the edge and of the number of replicas. A change of one enqueues routing reconciliation (specification,
+ * Service lifecycle).
+ */
 const ROUTING_FIELDS = [
   'ipAllowList',
   'maintenance',
@@ -186,12 +197,12 @@ const ROUTING_FIELDS = [
   'scaling',
 ] as const satisfies readonly (keyof ServiceConfiguration)[];
 
-/** Returns the routing settings in which two configurations differ. */
+/** Returns the routing settings that differ between two configurations. */
 export function changedRoutingFields(before: ServiceConfiguration, after: ServiceConfiguration): string[] {
   return ROUTING_FIELDS.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }
 
-/** Problems between the fields of a configuration, which a schema of single fields cannot find. */
+/** Returns contradictions between a configuration's fields. Schemas of single fields cannot find them. */
 export function configurationProblems(kind: ServiceKind, configuration: ServiceConfiguration): ErrorDetail[] {
   const problems: ErrorDetail[] = [];
   const plans: readonly { id: string }[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;

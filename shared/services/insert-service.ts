@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { lockUntilCommit, oneRow, type Transaction } from '../core/database/client.js';
+import { lockUntilCommit, oneRow, type Transaction } from '../core/database/database-client.js';
 import { slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
 import { assertUserLeft } from './user-numbers.js';
 
-/** A service that is stored. */
+/** A service to store. */
 export type NewService = Pick<
   ServiceRow,
   'id' | 'workspace_id' | 'project_id' | 'environment_id' | 'name' | 'kind' | 'configuration' | 'sealed_repository'
@@ -12,12 +12,12 @@ export type NewService = Pick<
 
 const SLUG_TRIES = 10;
 
-/** Days for which the slug of a deleted service is only for its own workspace. Links and cookies last that long. */
+/** Days for which a deleted service's slug is reserved for its own workspace. Links and cookies last that long. */
 const SLUG_REST_DAYS = 30;
 
 /**
- * Stores a service under its name's slug, with a suffix if that is reserved or taken. Another workspace's slug counts as taken for
- * 30 days after its deletion. Throws capacity_exceeded.
+ * Stores a service under its name's slug, with a suffix if that is reserved or taken. Throws capacity_exceeded.
+ * Another workspace's slug counts as taken for 30 days after its deletion.
  */
 export async function insertService(
   trx: Transaction,
@@ -46,12 +46,12 @@ export async function insertService(
   throw new Error(`no free slug was found for the name "${service.name}"`);
 }
 
-/** Six characters of a–z and 0–9. */
+/** Returns six random characters of a–z and 0–9. */
 function randomSuffix(): string {
   return Array.from(randomBytes(6), (byte) => (byte % 36).toString(36)).join('');
 }
 
-/** Locks a slug until the transaction ends: only one transaction at a time takes or releases it. */
+/** Locks a slug until the commit: only one transaction at a time takes or releases it. */
 export async function lockSlug(trx: Transaction, slug: string): Promise<void> {
   await lockUntilCommit(trx, `ranvier.slug:${slug}`);
 }

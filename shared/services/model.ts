@@ -10,22 +10,22 @@ export type ServiceStatus = (typeof SERVICE_STATUSES)[number];
 export const HEALTH_STATUSES = ['unknown', 'starting', 'ready', 'unhealthy'] as const;
 export type HealthStatus = (typeof HEALTH_STATUSES)[number];
 
-/** Kinds that answer at a public URL through the edge. */
+/** Returns true for kinds that answer at a public URL through the edge. */
 export function isRouted(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'static';
 }
 
-/** Kinds whose processes listen on PORT and are checked there. */
+/** Returns true for kinds whose processes listen on PORT and are checked there. */
 export function listensOnPort(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'private';
 }
 
-/** Kinds of which several replicas may run, so that they can be scaled. */
+/** Returns true for kinds that can have several replicas. */
 export function isScalable(kind: ServiceKind): boolean {
   return kind === 'web' || kind === 'private' || kind === 'worker';
 }
 
-/** Kinds whose service is a server with a volume of its own. */
+/** The kinds of databases: services that are a server with its own volume. */
 const DATA_KINDS = ['postgres', 'redis'] as const satisfies readonly ServiceKind[];
 export type DataKind = (typeof DATA_KINDS)[number];
 

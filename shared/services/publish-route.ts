@@ -1,4 +1,4 @@
-import { type Db, oneRow } from '../core/database/client.js';
+import { type Db, oneRow } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 
 /** Notifies the edges that a service's route has changed. Returns the version that they must reach. */

@@ -1,9 +1,9 @@
-import { AppError, errorMessage, invalidRequest } from '../core/errors.js';
+import { AppError, errorMessage, invalidRequest } from '../core/error-registry.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, type SealedColumn, sealIn } from '../secrets/sealed-columns.js';
-import { addressProblem, isMasked, maskedRepository } from './source.js';
+import { addressProblem, isMasked, maskedRepository } from './service-source.js';
 
-/** A repository's address as it is stored: the masked text, and the whole address sealed if it holds a secret. */
+/** A repository's address in the database: the masked text, and the whole address sealed if it has a secret. */
 export interface StoredAddress {
   repository: string;
   sealed: Buffer | null;
@@ -12,8 +12,8 @@ export interface StoredAddress {
 const PATH = '/configuration/repository';
 
 /**
- * Seals the address of a service; '' removes it. Throws invalid_request if it cannot be an address, or if it is masked: then its
- * secret part is unknown.
+ * Seals the address of a service; '' removes it. Throws invalid_request if it cannot be an address.
+ * Refuses a masked address too, because its secret part is unknown.
  */
 export function sealAddress(keyring: Keyring, address: string, serviceId: string): StoredAddress {
   const problem = address === '' ? null : addressProblem(address);
@@ -34,7 +34,7 @@ export function copyAddress(keyring: Keyring, service: AddressRow, serviceId: st
   return sealAgain(keyring, SEALED.repository, service, SEALED.repository, serviceId);
 }
 
-/** Seals the address of a service or a deployment for a deployment. Throws source_invalid if it does not open. */
+/** Seals the address of a service or deployment for a deployment. Throws source_invalid if it does not open. */
 export function resealAddress(
   keyring: Keyring,
   column: SealedColumn,

@@ -19,7 +19,7 @@ const COLUMNS = {
   health_checked_at: column<Date | null>(),
   runtime_detail: column<string>(),
   live_deployment_id: column<string | null>(),
-  /** How many replicas automatic scaling decided last (`wantedReplicas`). */
+  /** The number of replicas in automatic scaling's last decision (`wantedReplicas`). */
   scaled_replicas: column<number | null>(),
   route_version: column<number>(),
   user_number: column<number>(),

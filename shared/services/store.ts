@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { AUDIT_COLUMNS, type AuditEntry, auditValues } from '../audit/store.js';
-import { type Db, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DeploymentState } from '../deployments/model.js';
@@ -13,15 +13,15 @@ export type ServiceView = ServiceRow & {
   latest_deployment_id: string | null;
   latest_deployment_state: DeploymentState | null;
   latest_deployment_updated_at: Date | null;
-  /** A proven domain of a service that answers under no name of the platform. */
+  /** A verified domain of a service without a platform domain. */
   own_domain: string | null;
-  /** The service whose branch this one shows; null if it is no preview. */
+  /** The base service of a preview; null for any other service. */
   preview_of: string | null;
-  /** The host or the node that has the volume of a data service; null if it has none. */
+  /** The host or node that has a database's volume; null if there is none. */
   volume_host: string | null;
 };
 
-/** SQL: the oldest proven domain of a service `s` that has no name of the platform. */
+/** SQL: the oldest verified domain of a service `s` without a platform domain. */
 const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'false' then
     (select n.hostname from domains n where n.service_id = s.id and n.status = 'active' and n.released_at is null
       order by n.created_at, n.id limit 1) end`;
@@ -29,7 +29,10 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
 /** SQL: the service that the service `s` is a preview of. */
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
-/** SQL: the host or node that has the volume of the service `s`. Its id if no worker of the host was seen lately. */
+/**
+ * SQL: the name of the host or node that has the volume of the service `s`; its id if no worker of the host was seen
+ * recently.
+ */
 const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w where w.host_id = v.host_id
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;
@@ -62,14 +65,14 @@ export function serviceViewSql(condition: string): string {
   return `select ${COLUMNS}, ${VIEWED} from services s ${LATEST_DEPLOYMENT} where ${condition}`;
 }
 
-/** Selects services of any workspace and state, for a query to narrow down; the table is `s`. */
+/** Selects services of any workspace and state, for a query to narrow down. The table is `s`. */
 export function serviceViews(db: Db): Knex.QueryBuilder<ServiceView> {
   return db<ServiceView>(db.raw(`(${serviceViewSql('true')}) as s`)).select('s.*');
 }
 
 const FIND_VIEW = prepare<ServiceView>(serviceViewSql('s.id = $1 and s.workspace_id = $2'));
 
-/** Returns a service of this workspace. `deleted` finds it even after its deletion. */
+/** Returns a service of this workspace. With `deleted`, finds it even after its deletion. */
 export async function findServiceView(
   db: Db,
   workspaceId: string,
@@ -80,7 +83,7 @@ export async function findServiceView(
   return view === null || (view.deleted_at !== null && !deleted) ? undefined : view;
 }
 
-/** Returns the service of a workspace that has this slug and is not deleted. */
+/** Returns the workspace's undeleted service with this slug. */
 export async function findServiceBySlug(db: Db, workspaceId: string, slug: string): Promise<ServiceView | undefined> {
   return serviceViews(db).where('s.workspace_id', workspaceId).where('s.slug', slug).whereNull('s.deleted_at').first();
 }
@@ -90,8 +93,9 @@ const LOCK = prepare<{ id: string }>(
 );
 
 /**
- * Locks a service and reads it, so that what is read still holds when a change is written. It is read after the lock, because a
- * statement that waits for a lock reads other tables, and so the environment's protection, as they were before.
+ * Locks a service and reads it, so that the result is still true when a change is written.
+ * It is read after the lock: a statement that waits for a lock reads other tables, such as the environment's
+ * protection, as they were before the wait.
  */
 export async function lockServiceView(
   trx: Transaction,
@@ -107,8 +111,9 @@ const LOCK_VIEW = prepare<ServiceView>(
 );
 
 /**
- * Locks a service and reads its row as it is then, in one statement. What it reads of other tables, its environment's protection
- * among it, may be as old as the wait for the lock: `writeServiceRow` reads that again.
+ * Locks a service and reads its present row, in one statement.
+ * Other tables, such as its environment's protection, may be read as they were before the wait for the lock.
+ * `writeServiceRow` reads them again.
  */
 export async function lockServiceRow(
   trx: Transaction,
@@ -160,9 +165,9 @@ const REPLACE = prepare<ServiceView>(
 );
 
 /**
- * Writes the settings of a service and the audit entry, in one statement that waits for no lock. Returns the service with these
- * settings. Returns undefined and writes nothing if the service differs from `before`, if another transaction is changing it, or if
- * the protection of its environment changed.
+ * Writes a service's settings and the audit entry, in one statement that waits for no lock. Returns the service.
+ * Returns undefined and writes nothing if the service differs from `before`, if another transaction is changing it, or
+ * if the protection of its environment changed.
  */
 export async function replaceServiceRow(
   db: Db,
@@ -186,7 +191,7 @@ export async function replaceServiceRow(
   return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
-/** SQL: the service `s` is a preview of another one. */
+/** SQL: the service `s` is a preview. */
 export const IS_PREVIEW = 'exists (select from previews p where p.service_id = s.id)';
 
 /** Returns a workspace's services, newest first: archived ones too, but no previews or deleted ones. */
@@ -199,14 +204,14 @@ export type ServiceChanges = Partial<
   Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
 
-/** Changes what people set of a service. */
+/** Changes the settings that people make. */
 export async function updateServiceRow(trx: Transaction, id: string, changes: ServiceChanges): Promise<void> {
   await trx<ServiceRow>('services')
     .where({ id })
     .update({ ...changes, updated_at: trx.fn.now() });
 }
 
-/** Returns the environments of a service's groups that are confined to one. */
+/** Returns the environments of a service's groups that are restricted to one. */
 export async function groupEnvironments(
   db: Db,
   serviceId: string,
@@ -219,12 +224,12 @@ export async function groupEnvironments(
   );
 }
 
-/** Returns a service that exists, or undefined. */
+/** Returns an undeleted service, or undefined. */
 export async function getService(db: Db, id: string): Promise<ServiceRow | undefined> {
   return db<ServiceRow>('services').where({ id }).whereNull('deleted_at').first();
 }
 
-/** Reads a service and locks its row until the commit, for a change of its state. */
+/** Reads a service and locks its row until the commit, to change its state. */
 export async function lockService(trx: Transaction, id: string): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services').where({ id }).whereNull('deleted_at').forUpdate().first();
 }

@@ -1,13 +1,13 @@
-import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 
-/** Files of a service on hosts besides its infrastructure, such as caches, are swept within this time. */
+/** Within this time, in hours, sweeps remove a service's remaining files on hosts, such as caches. */
 const REST_HOURS = 6;
 
-/** The numbers that one workspace may hold, of 200,000. Those that rest after a deletion count. */
+/** The most numbers of one workspace, out of 200,000. Numbers that rest after a deletion count. */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
 
-/** Throws capacity_exceeded if the workspace holds its part of the users of services. */
+/** Throws capacity_exceeded if the workspace has used its share of the service users. */
 export async function assertUserLeft(trx: Transaction, workspaceId: string): Promise<void> {
   const held = await countOf(
     trx,
@@ -23,7 +23,9 @@ export async function assertUserLeft(trx: Transaction, workspaceId: string): Pro
   );
 }
 
-/** Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left. */
+/**
+ * Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left.
+ */
 export async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(
     `insert into freed_user_numbers (number, service_id, workspace_id, untouched, free_from)
@@ -38,8 +40,8 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 }
 
 /**
- * Records that a host was searched for users' processes and files. Numbers that it found rest again. `look` returns those numbers;
- * if it throws, nothing is recorded.
+ * Records that a host was searched for users' processes and files. Numbers that were found rest again.
+ * `look` returns those numbers. If it throws, nothing is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
@@ -57,7 +59,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees the numbers that no record has, such as those of requests that failed after they took one. Returns how many. */
+/** Frees numbers without a record, for example of requests that failed after taking one. Returns how many. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

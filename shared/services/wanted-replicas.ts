@@ -4,14 +4,14 @@ import type { ServiceRow } from './rows.js';
 
 type Scaled = Pick<ServiceRow, 'kind' | 'configuration' | 'scaled_replicas'>;
 
-/** Returns true if the platform decides how many replicas the service has. */
+/** Returns true if the platform decides the service's number of replicas. */
 function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configuration'>): boolean {
   return configuration.scaling === 'auto' && isScalable(kind);
 }
 
 /**
- * Returns how many replicas a service should have. That is what its owner set, or what automatic scaling decided last, within the
- * owner's bounds as they are now.
+ * Returns how many replicas a service should have.
+ * This is the owner's setting, or automatic scaling's last decision within the owner's present bounds.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;
@@ -19,7 +19,7 @@ export function wantedReplicas(service: Scaled): number {
   return Math.min(Math.max(service.scaled_replicas ?? replicas, minReplicas), maxReplicas);
 }
 
-/** Returns how many replicas a release of the service with this configuration begins with. */
+/** Returns how many replicas a release of the service with this configuration starts with. */
 export function replicasOfRelease(service: Scaled, { replicas }: Pick<ServiceConfiguration, 'replicas'>): number {
   return scalesItself(service) ? wantedReplicas(service) : replicas;
 }

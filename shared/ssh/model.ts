@@ -5,7 +5,7 @@ export interface SshAddress {
   user: string;
   host: string;
   port: number;
-  /** `ssh://user@host:port/path`, without more. */
+  /** `ssh://user@host:port/path`, without any other part. */
   url: string;
 }
 
@@ -15,8 +15,8 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const HOST = /^(?:[A-Za-z0-9][A-Za-z0-9.-]{0,253}|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Reads `ssh://git@host/path` and `git@host:path`. Null if it is no such address; everything that ssh could take for an option, and
- * a password, is none.
+ * Parses `ssh://git@host/path` and `git@host:path`. Returns null for any other address.
+ * An address with a password, or that ssh could read as an option, also returns null.
  */
 export function parseSshAddress(address: string): SshAddress | null {
   const [, scpUser, scpHost, scpPath] = SCP.exec(address) ?? [];
@@ -30,7 +30,7 @@ export function parseSshAddress(address: string): SshAddress | null {
   return { user: username, host, port: number, url: `ssh://${username}@${hostname}:${number}${pathname}` };
 }
 
-/** Returns true for text that means SSH, also if it is no usable address. */
+/** Returns true for text that means SSH, even if the address is unusable. */
 export function isSshLike(address: string): boolean {
   return address.startsWith('ssh://') || SCP.test(address);
 }
@@ -43,14 +43,14 @@ export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>)
 const SCHEME = 'ranvier-ssh:';
 
 /**
- * Returns how workers address such a repository, because the workspace's key reads it. No service can be given an address of this
- * form.
+ * Returns workers' address of such a repository, which names the workspace whose key reads it.
+ * A service cannot be given an address of this form.
  */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }
 
-/** Returns the parts of such an address; null if it is another one. */
+/** Returns the parts of such an address; null for any other one. */
 export function parseWorkspaceAddress(address: string): { workspaceId: string; address: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const rest = address.slice(SCHEME.length);
@@ -58,7 +58,7 @@ export function parseWorkspaceAddress(address: string): { workspaceId: string; a
   return { workspaceId: rest.slice(0, colon), address: rest.slice(colon + 1) };
 }
 
-/** Returns the address that people gave. */
+/** Returns the address as a person gave it. */
 export function givenAddress(address: string): string {
   return parseWorkspaceAddress(address)?.address ?? address;
 }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../core/database/client.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
 import { newKeyPair } from './key-pair.js';
@@ -20,7 +20,7 @@ export interface SshHostRow {
   created_at: Date;
 }
 
-/** Returns the key pair of a workspace, which is made if there is none. */
+/** Returns a workspace's key pair. Creates one if there is none. */
 export async function ensureDeployKey(db: Db, keyring: Keyring, workspaceId: string): Promise<DeployKeyRow> {
   const find = () => db<DeployKeyRow>('deploy_keys').where({ workspace_id: workspaceId }).first();
   const known = await find();
@@ -46,7 +46,7 @@ export async function findSshHost(db: Db, workspaceId: string, host: string): Pr
   return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId, host }).first();
 }
 
-/** Pins the keys of a server, unless another worker was faster; returns those that count. */
+/** Pins a server's keys, unless another worker was faster. Returns the pinned keys. */
 export async function pinSshHost(
   db: Db,
   workspaceId: string,
@@ -68,7 +68,7 @@ export async function listSshHosts(db: Db, workspaceId: string): Promise<SshHost
   return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId }).orderBy('host').limit(MAX_SHOWN);
 }
 
-/** Forgets a server: its keys are pinned anew when it is used next. */
+/** Forgets a server: its keys are pinned again at its next use. */
 export async function forgetSshHost(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   return (await trx('ssh_hosts').where({ id, workspace_id: workspaceId }).delete()) > 0;
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 
-/** A variable's name, as shells accept it. A JavaScript object cannot hold the key `__proto__`. */
+/** A variable's name, as shells accept it. `__proto__` is excluded because a JavaScript object cannot have this key. */
 export const VariableKey = Type.String({
   minLength: 1,
   maxLength: 256,
@@ -10,21 +10,21 @@ export const VariableKey = Type.String({
     'a name of letters, digits and _, without a digit at its start. PORT can be set, but a running service gets the PORT of the platform',
 });
 
-/** Bytes of UTF-8 that one value may have. */
+/** The most bytes of UTF-8 in one value. */
 export const VALUE_BYTES = 65_536;
 export const VariableValue = Type.String({
   maxLength: VALUE_BYTES,
   description: `at most ${VALUE_BYTES} bytes of UTF-8. It is stored encrypted and never shown`,
 });
 
-/** Bytes of all names and values together: of one owner's variables, or of a deployment's. */
+/** The most bytes of all names and values together, of one owner's variables or of a deployment's. */
 export const VARIABLES_BYTES = 262_144;
 
-/** The deployments that a variable reaches: every one, those of the service itself, or those of its previews. */
+/** The deployments that get a variable: all, those of the service itself, or those of its previews. */
 export const VARIABLE_SCOPES = ['all', 'production', 'preview'] as const;
 export type VariableScope = (typeof VARIABLE_SCOPES)[number];
 
-/** What a deployment is: it gets the variables of this scope and those of all. */
+/** The scope of a deployment: it gets the variables of this scope and those of all. */
 export type DeploymentScope = Exclude<VariableScope, 'all'>;
 
 export const VariableReference = Type.Object(

@@ -1,8 +1,10 @@
-import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, returnedRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import type { DataReference } from '../data/model.js';
 
-/** The variables that deployments were queued with, sealed; deployments of a service with equal ones share a row. */
+/**
+ * The sealed variables with which deployments were queued. A service's deployments with equal variables share a row.
+ */
 export interface SnapshotRow {
   id: string;
   service_id: string;
@@ -13,7 +15,7 @@ export interface SnapshotRow {
   /** Other services and environment groups that values came from. */
   provider_ids: string[];
   group_ids: string[];
-  /** One of them was in a protected environment, or reached one, when the values were read. */
+  /** True if a value came from a protected environment, or from a reference to one, when it was read. */
   read_protected: boolean;
   created_at: Date;
 }
@@ -22,7 +24,7 @@ export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | nul
   return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
-/** Returns the service's snapshot of this content. */
+/** Returns the service's snapshot with this content. */
 export async function findSnapshot(db: Db, serviceId: string, digest: Buffer): Promise<SnapshotRow | undefined> {
   return db<SnapshotRow>('snapshots').where({ service_id: serviceId, digest }).first();
 }
@@ -55,15 +57,18 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases the snapshots of a service that no release needs, and returns how many are left. Their deployments have ended, do not
- * serve, have no replica, and cannot be rolled back to. The service is locked. It looks at what still needs a snapshot, which is
- * little, and not at all past deployments.
+ * Erases a service's snapshots that no release needs, and returns how many are left.
+ * Their deployments have ended, do not serve, have no replica, and cannot be rolled back to. The caller holds the
+ * service's lock. Reads what still needs a snapshot, which is little, and no past deployments.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
-/** Returns true if a provider of a snapshot's values is in a protected environment now, or reaches one. */
+/**
+ * Returns true if a provider of a snapshot's values is now protected or refers to a protected one.
+ * Only the protection of their environments counts.
+ */
 export async function readsProtected(
   db: Db,
   { provider_ids, group_ids }: Pick<SnapshotRow, 'provider_ids' | 'group_ids'>,
@@ -79,7 +84,7 @@ export async function readsProtected(
   return row?.found ?? false;
 }
 
-/** Returns SQL: a group is of a protected environment, or reaches a service of one. */
+/** Returns SQL: a group is restricted to a protected environment, or refers to a service of one. */
 export function groupIsProtected(group: string): string {
   return `(exists (select from environments where id = ${group}.environment_id and protected)
         or exists (select from environment_group_services gl join services gs on gs.id = gl.service_id

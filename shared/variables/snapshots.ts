@@ -1,10 +1,10 @@
-import type { Db, Transaction } from '../core/database/client.js';
-import { AppError, conflict } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { AppError, conflict } from '../core/error-registry.js';
 import { openDataReferences } from '../data/commands.js';
 import type { DeploymentRow } from '../deployments/rows.js';
 import { type Keyring, SealError } from '../secrets/keyring.js';
 import { openFrom, SEALED, sealIn } from '../secrets/sealed-columns.js';
-import type { ResolvedVariables } from './resolve.js';
+import type { ResolvedVariables } from './resolve-variables.js';
 import {
   eraseUnusedSnapshots,
   findSnapshot,
@@ -15,12 +15,12 @@ import {
   type SnapshotRow,
 } from './snapshot-store.js';
 
-/** Distinct sets of variables that a service may have among deployments that wait, run or can be rolled back to. */
+/** The most distinct sets of variables of a service's deployments that wait, run or can be rolled back to. */
 const MAX_SNAPSHOTS = 100;
 
 /**
- * Stores the variables of a deployment, once for each distinct set, and returns the snapshot's id. Erases snapshots that are not
- * needed. The service is locked. Throws capacity_exceeded.
+ * Stores a deployment's variables, once for each distinct set, and returns the snapshot's id. Throws capacity_exceeded.
+ * Erases snapshots that are not needed. The caller holds the service's lock.
  */
 export async function storeSnapshot(
   trx: Transaction,
@@ -34,7 +34,7 @@ export async function storeSnapshot(
   const digest = keyring.fingerprint(JSON.stringify(content), serviceId);
   const known = await findSnapshot(trx, serviceId, digest);
   if (known) {
-    // If its key was lost, it is sealed again: the content is available here.
+    // If its key was lost, seal it again, because the content is available here.
     if (!opens(keyring, known)) {
       await resealSnapshot(trx, known.id, sealIn(keyring, SEALED.snapshot, known.id, JSON.stringify(values)));
     }
@@ -60,8 +60,8 @@ export async function storeSnapshot(
 }
 
 /**
- * Returns a deployment's variables in clear, with the values of databases as they are now. Throws `SealError`, also if they were
- * erased or a database is gone.
+ * Returns a deployment's unsealed variables, with the present values of databases.
+ * Throws `SealError`, also if they were erased or a database is gone.
  */
 export async function openSnapshot(
   db: Db,
@@ -74,8 +74,8 @@ export async function openSnapshot(
 }
 
 /**
- * Checks that a snapshot opens and that `authorize` permits its use. Throws conflict, forbidden. Only those who may act in a
- * protected environment may use its values.
+ * Checks that a snapshot opens and that `authorize` permits its use. Throws conflict, forbidden.
+ * Only a person who may act in a protected environment may use its values.
  */
 export async function assertSnapshotUsable(
   trx: Transaction,

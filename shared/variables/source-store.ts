@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf } from '../core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../core/database/database-client.js';
 import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
 import type { DeploymentScope } from './model.js';
 import { groupIsProtected } from './snapshot-store.js';
@@ -10,10 +10,10 @@ export interface VariableSource {
   sealed: Buffer | null;
   reference_service_id: string | null;
   reference_key: string | null;
-  /** The environment group it comes from; null for a service's own. */
+  /** The variable's environment group; null for a service's own. */
   group_id: string | null;
   group_name: string | null;
-  /** That group is confined to a protected environment or reaches a service of one. */
+  /** True if that group is restricted to a protected environment or refers to a service of one. */
   group_protected: boolean;
 }
 
@@ -25,13 +25,14 @@ export interface ProviderRow {
   kind: string;
   archived: boolean;
   port: number;
-  /** The protected environment that it is in; null if its environment is not protected. */
+  /** The service's protected environment; null if its environment is not protected. */
   protected_environment: string | null;
 }
 
 /**
- * SQL: the variables that reach the service `:serviceId`: those of its groups, then its own. If a key comes twice, the
- * later one counts; among groups the one linked last. Only those of the scope `:scope` count. `and` is a further condition.
+ * Returns SQL: the variables of the service `:serviceId`: those of its groups, then its own.
+ * If a key appears twice, the later one counts; among groups, the last linked one. Only variables of the scope `:scope`
+ * count. `and` is a further condition.
  */
 function reaching(and = ''): string {
   return `select distinct on (key) * from (
@@ -45,19 +46,22 @@ function reaching(and = ''): string {
      ) found order by key, rank desc, linked_at desc, id desc`;
 }
 
-/** SQL: the columns of a `VariableSource`, in one statement with the protection of its group. */
+/** Returns SQL: the columns of a `VariableSource`, with the protection of its group. */
 function withProtection(variables: string): string {
   return `select r.id, r.key, r.sealed, r.reference_service_id, r.reference_key, r.group_id, r.group_name,
             g.id is not null and ${groupIsProtected('g')} as group_protected
        from (${variables}) r left join environment_groups g on g.id = r.group_id order by r.key`;
 }
 
-/** Returns the variables that reach a service, each key once. */
+/** Returns the variables of a service, each key once. */
 export async function variablesReaching(db: Db, serviceId: string, scope: DeploymentScope): Promise<VariableSource[]> {
   return rowsOf<VariableSource>(db, withProtection(reaching()), { serviceId, scope });
 }
 
-/** Returns how many variables reach a service, and the bytes of their keys and own values. Values of references do not count. */
+/**
+ * Returns how many variables a service gets, and the bytes of their keys and own values. References' values do not
+ * count.
+ */
 export async function sizeReaching(
   db: Db,
   serviceId: string,
@@ -73,16 +77,16 @@ export async function sizeReaching(
 }
 
 /**
- * The target of a reference. Both are read in one statement, so that a service that becomes protected meanwhile lends
- * nothing.
+ * The target of a reference. Service and variable are read in one statement, so that a service that becomes protected
+ * meanwhile provides nothing.
  */
 export interface Referred {
   provider: ProviderRow;
-  /** Undefined if no variable of the key reaches the provider. */
+  /** Undefined if the provider has no variable with this key. */
   variable: VariableSource | undefined;
 }
 
-/** Returns a provider of the same workspace that is not deleted, with its variable of a key. */
+/** Returns an undeleted provider of this workspace, with its variable of this key. */
 export async function findReferencedVariable(
   db: Db,
   {

@@ -59,7 +59,7 @@ export function mountPathProblem(path: string, others: readonly string[]): strin
   return near === undefined ? null : `and ${near} are one inside the other`;
 }
 
-/** True for a folder itself and for what is in it. */
+/** Returns true for the folder itself and for every path inside of it. */
 function isBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(`${folder}/`);
 }

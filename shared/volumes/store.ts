@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/client.js';
+import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
 /** A volume, and the name of the host that has it: its id if no worker of the host was seen lately. */

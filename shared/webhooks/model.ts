@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { hostOf, isPrivateAddress } from '../services/source.js';
+import { hostOf, isPrivateAddress } from '../services/service-source.js';
 
 export const WEBHOOK_EVENTS = [
   'deployment.live',
@@ -15,7 +15,7 @@ export const MAX_WEBHOOKS = 20;
 export const MAX_WAITING = 1000;
 export const MAX_URL_LENGTH = 2048;
 
-/** Returns what is wrong with the address of a webhook, or null. Names are resolved and checked when something is sent. */
+/** Returns what is wrong with a webhook's address, or null. Names are resolved and checked when something is sent. */
 export function webhookUrlProblem(address: string, allowLocal: boolean): string | null {
   if (!URL.canParse(address) || /[^!-~]/.test(address)) return 'is no address such as https://example.com/path';
   const url = new URL(address);
@@ -26,7 +26,7 @@ export function webhookUrlProblem(address: string, allowLocal: boolean): string 
   return null;
 }
 
-/** Returns the address as it is shown: without its query, which may be a secret. */
+/** Returns the address without its query, which may be a secret, for display. */
 export function shownUrl(address: string): string {
   const url = new URL(address);
   if (url.search !== '') url.search = '***';
@@ -34,11 +34,14 @@ export function shownUrl(address: string): string {
   return url.href;
 }
 
-/** The first pause and the longest, in milliseconds. The last of the tries is about a day after the first. */
+/** The first and the longest pause, in milliseconds. The last try is about a day after the first. */
 const PAUSE = { first: 30_000, longest: 2 * 60 * 60_000 };
 export const MAX_TRIES = 20;
 
-/** Returns the pause after the try with this number, from 1, in milliseconds. Null after the last. */
+/**
+ * Returns the pause after the try with this number, counted from 1, in milliseconds.
+ * Returns null after the last one.
+ */
 export function pauseAfterTry(tries: number): number | null {
   return tries >= MAX_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
 }
@@ -56,15 +59,15 @@ export function deliveryBody({ id, event, workspaceId, happenedAt, data }: Deliv
 }
 
 /**
- * Returns the signature `t=<seconds>,v1=<hex>`: the HMAC-SHA256 of `<seconds>.<body>`. Each try has the time at which it is sent,
- * so that a receiver can refuse old ones.
+ * Returns the signature `t=<seconds>,v1=<hex>`: the HMAC-SHA256 of `<seconds>.<body>`.
+ * Each try is signed with its own time, so that a receiver can refuse old ones.
  */
 export function signatureOf(secret: string, body: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);
   return `t=${seconds},v1=${createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')}`;
 }
 
-/** Returns whether a delivery has arrived, by the answer's status. `gone`: the receiver refuses further tries. */
+/** Returns whether a delivery has arrived, by the answer's status. `gone`: the receiver wants no further tries. */
 export function resultOf(status: number): 'delivered' | 'gone' | 'again' {
   if (status >= 200 && status < 300) return 'delivered';
   return status === 410 ? 'gone' : 'again';

@@ -7,9 +7,9 @@ import {
   rowCountOf,
   rowsOf,
   type Transaction,
-} from '../core/database/client.js';
+} from '../core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
-import { AppError, invalidRequest } from '../core/errors.js';
+import { AppError, invalidRequest } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
@@ -27,7 +27,7 @@ export interface WebhookRow {
   outcome: string;
 }
 
-/** Makes a webhook; returns its secret, which nothing shows again. Throws invalid_request, capacity_exceeded. */
+/** Creates a webhook. Returns its secret, which is never shown again. Throws invalid_request, capacity_exceeded. */
 export async function createWebhook(
   trx: Transaction,
   { keyring, config }: CommandDeps,
@@ -63,12 +63,12 @@ export async function deleteWebhook(trx: Transaction, workspaceId: string, id: s
 }
 
 /**
- * SQL: what ended since the last scan for a webhook `w`. A transaction may commit after others that ended later, so each scan also
- * covers the two minutes before the last one; a unique index keeps deliveries from being stored twice.
+ * SQL: the start of the time in which a webhook `w` looks for ended work. A transaction may commit after others that
+ * ended later, so each scan also covers the two minutes before the last one; a unique index prevents duplicates.
  */
 const SINCE = `> greatest(w.created_at, w.scanned_at - interval '2 minutes')`;
 const SERVICE = `'serviceId', s.id, 'serviceName', s.name`;
-/** SQL: each selects event, subject, time and data. */
+/** SQL: each query selects event, subject, time and data. */
 const SOURCES: readonly string[] = [
   `select 'deployment.' || d.status as event, d.id::text as subject, d.finished_at as happened_at,
           jsonb_build_object(${SERVICE}, 'slug', s.slug, 'kind', s.kind, 'deploymentId', d.id, 'trigger', d.trigger, 'actor', d.actor,
@@ -85,8 +85,8 @@ const SOURCES: readonly string[] = [
 ];
 
 /**
- * Stores a delivery for each new event that a webhook subscribes to. False if there are no webhooks. A webhook with too many
- * waiting deliveries gets none.
+ * Stores a delivery for each new event to which a webhook subscribes. Returns false if there are no webhooks.
+ * A webhook with too many waiting deliveries gets none.
  */
 export async function storeDeliveries(db: Db): Promise<boolean> {
   if ((await rowCountOf(db, 'select from webhooks limit 1')) === 0) return false;
@@ -108,7 +108,7 @@ export async function storeDeliveries(db: Db): Promise<boolean> {
   return true;
 }
 
-/** Stores one delivery for each webhook of the workspace that has the event, once for each subject. */
+/** Stores a delivery for each of the workspace's webhooks with this event, once for each subject. */
 export async function storeDelivery(
   db: Db,
   input: { workspaceId: string; event: WebhookEvent; subject: string; data: object },
@@ -121,7 +121,7 @@ export async function storeDelivery(
   );
 }
 
-/** Returns workspaces with a webhook for budget alerts, and what alerts are computed from. */
+/** Returns workspaces with a webhook for budget alerts, and the figures for computing the alerts. */
 export async function workspacesWithBudgetWebhooks(
   db: Db,
 ): Promise<{ id: string; name: string; configuration: object }[]> {
@@ -139,13 +139,13 @@ export interface DueDelivery {
   event: WebhookEvent;
   data: Record<string, unknown>;
   happened_at: Date;
-  /** This try counted. */
+  /** The number of this try. */
   tries: number;
   sealed_url: Buffer;
   sealed_secret: Buffer;
 }
 
-/** Takes deliveries that are due. If this process ends before it sends them, they are due again in two minutes. */
+/** Takes deliveries that are due. If this process ends before sending them, they are due again in two minutes. */
 export async function takeDeliveries(
   db: Db,
   { most, mostOfWorkspace }: { most: number; mostOfWorkspace: number },
@@ -169,7 +169,7 @@ export async function takeDeliveries(
   );
 }
 
-/** Records a try. `againMs` is when it is tried again, in milliseconds from now; null for never. */
+/** Records a try. `againMs` is the wait until the next one, in milliseconds; null for never. */
 export async function recordTry(
   db: Db,
   { id, webhook_id }: Pick<DueDelivery, 'id' | 'webhook_id'>,

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 
 /** A worker counts as online for 15 s after its last heartbeat. */
@@ -26,7 +26,7 @@ export async function removeWorker(db: Db, id: string): Promise<void> {
   await db.raw('delete from workers where id = ?', [id]);
 }
 
-/** Workers seen within the last 15 s. */
+/** Returns workers that were seen within the last 15 s. */
 export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   return rowsOf<WorkerRow>(
     db,
@@ -34,20 +34,20 @@ export async function onlineWorkers(db: Db): Promise<WorkerRow[]> {
   );
 }
 
-/** Abilities of the online workers, for the catalog. */
+/** The abilities of the online workers, for the catalog. */
 export interface WorkerAbilities {
   online: boolean;
-  /** Every online worker isolates networks. */
+  /** True if every online worker isolates networks. */
   networkIsolation: boolean;
-  /** Every online worker measures what replicas use. */
+  /** True if every online worker measures replicas' usage. */
   measuresUsage: boolean;
-  /** Every online worker pulls, builds and runs images. */
+  /** True if every online worker pulls, builds and runs images. */
   runsImages: boolean;
-  /** The kinds of data services that some host can run. */
+  /** The kinds of databases that at least one host can run. */
   dataKinds: DataKind[];
 }
 
-/** Returns the catalog's `workerOnline` (specification, Catalog), and what these workers can do. */
+/** Returns the catalog's `workerOnline` (specification, Catalog), and the abilities of these workers. */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;
@@ -73,7 +73,7 @@ export async function countRepairs(db: Db, sweep: string, repairs: number): Prom
   );
 }
 
-/** Returns how many repairs each sweep has made in all. */
+/** Returns how many repairs each sweep has made in total. */
 export async function repairCounts(db: Db): Promise<{ sweep: string; count: number }[]> {
   return rowsOf(db, 'select sweep, count from repairs order by sweep');
 }
@@ -92,7 +92,7 @@ export interface WorkerRow {
   measures_usage: boolean;
   /** It can start commands beside its replicas. */
   enters_replicas: boolean;
-  /** The kinds of data services that its host can run. */
+  /** The kinds of databases that its host can run. */
   data_kinds: DataKind[];
   running: { queue: string; jobId: string; since: string }[];
   event_loop_p99_ms: number;

@@ -1,8 +1,8 @@
-import { estimatedMonthly } from '../services/catalog.js';
 import type { ServiceKind } from '../services/model.js';
+import { estimatedMonthly } from '../services/plan-catalog.js';
 import type { WorkspaceConfiguration } from './model.js';
 
-/** What the estimate of a service's cost depends on, and nothing else. */
+/** Exactly what the estimate of a service's cost depends on. */
 export interface PricedService {
   kind: ServiceKind;
   plan: string;
@@ -12,30 +12,33 @@ export interface PricedService {
 /** Percentages of the budget at which an alert is sent, each once a month. */
 const ALERT_THRESHOLDS = [80, 100] as const;
 
-/** Returns the estimated cost of these services together for a month, in the currency given. */
+/** Returns the estimated monthly cost of these services together, in this currency. */
 export function monthlyCost(services: readonly PricedService[], currency: WorkspaceConfiguration['currency']): number {
   const price = currency === 'NGN' ? 'ngn' : 'usd';
   return services.reduce((sum, { kind, plan, replicas }) => sum + estimatedMonthly(kind, plan, replicas)[price], 0);
 }
 
-/** Returns true if the budget bounds what may be deployed: it is above 0, and no overages are allowed. */
+/** Returns true if the budget limits deployments: it is above 0, and overages are not allowed. */
 export function budgetBinds({ budget, allowOverages }: Pick<WorkspaceConfiguration, 'budget' | 'allowOverages'>) {
   return budget > 0 && !allowOverages;
 }
 
-/** Returns how much of the budget the cost is, in per cent with one decimal; null if no budget is set. */
+/**
+ * Returns the share of the budget that the cost uses, in per cent with one decimal.
+ * Returns null without a budget.
+ */
 export function budgetUsedPercent(cost: number, budget: number): number | null {
   return budget > 0 ? Math.round((cost / budget) * 1000) / 10 : null;
 }
 
-/** Returns the thresholds that the cost has reached; none if no budget is set. */
+/** Returns the thresholds that the cost has reached; empty without a budget. */
 export function reachedThresholds(cost: number, budget: number): number[] {
   return budget > 0 ? ALERT_THRESHOLDS.filter((threshold) => cost * 100 >= budget * threshold) : [];
 }
 
 /**
- * Returns true if a change of settings allows costs that were not allowed before. The first budget counts as well, although none
- * bounded the costs until then: it names an amount that may be spent.
+ * Returns true if a change of settings allows costs that were not allowed before.
+ * The first budget counts as well, although costs were unlimited until then: it names an amount that may be spent.
  */
 export function consentsToPayment(before: WorkspaceConfiguration, after: WorkspaceConfiguration): boolean {
   const lifted = after.budget === 0 && before.budget > 0;

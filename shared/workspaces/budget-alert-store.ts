@@ -1,10 +1,10 @@
-import { type Db, rowsOf } from '../core/database/client.js';
+import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { WorkspaceConfiguration } from './model.js';
 
 /** SQL: the first day of this month (UTC). */
 const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
 
-/** SQL: the pause after a failed try grows from two minutes to an hour. */
+/** SQL: the pause after a failed try, which grows from two minutes to an hour. */
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(a.tries + 1, 10)))`;
 
 export interface BudgetAlert {
@@ -40,8 +40,9 @@ export async function workspacesWantingAlerts(db: Db): Promise<AlertedWorkspace[
 }
 
 /**
- * Claims this month's alert for one try, and returns the number of the try. The next try is postponed, so that the alert is due
- * again after a failure or a crash. Undefined if the alert was sent or is not due.
+ * Claims this month's alert for one try, and returns the number of the try.
+ * Postpones the next try, so that the alert is due again after a failure or a crash. Returns undefined if the alert was
+ * sent or is not due.
  */
 export async function claimAlert(db: Db, workspaceId: string, threshold: number): Promise<number | undefined> {
   const [row] = await rowsOf<{ tries: number }>(

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { plainLine, plainText } from '../core/plain-text.js';
 import { MAX_TIME_ZONE_LENGTH } from '../core/string-formats.js';
-import { REGION_IDS } from '../services/catalog.js';
 import { defaultsOf, describeFields, oneOf, withoutDefaults } from '../services/configuration.js';
+import { REGION_IDS } from '../services/plan-catalog.js';
 
 /** What each setting of a workspace does. */
 const DESCRIPTIONS = {
@@ -65,7 +65,7 @@ export const PartialWorkspaceConfigurationSchema = Type.Partial(Type.Object(with
   additionalProperties: false,
 });
 
-/** Returns every setting of a workspace: what it has stored over the defaults. */
+/** Returns every setting of a workspace: the stored ones, and defaults for the others. */
 export function workspaceConfiguration(stored: Partial<WorkspaceConfiguration>): WorkspaceConfiguration {
   return { ...DEFAULT_WORKSPACE_CONFIGURATION, ...stored };
 }

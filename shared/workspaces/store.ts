@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../core/database/client.js';
-import { oneRow, returnedRow } from '../core/database/client.js';
-import { AppError } from '../core/errors.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
+import { oneRow, returnedRow } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
 import type { WorkspaceConfiguration, WorkspaceRow } from './model.js';
 
 export async function insertWorkspace(db: Db, workspace: { name: string; plan: string }): Promise<WorkspaceRow> {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { configureWorkspace } from '../../shared/identity/commands.js';
-import { planOf } from '../../shared/services/catalog.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
+import { planOf } from '../../shared/services/plan-catalog.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { endedBuild, newDeployment, pretendLive } from '../support/records.js';
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { TSchema } from 'typebox';
-import { BODY_LIMIT } from '../../api/http/body.js';
 import { API_ROOT } from '../../api/http/endpoint.js';
-import { parseJson } from '../../api/http/json.js';
+import { parseJson } from '../../api/http/parse-json.js';
+import { BODY_LIMIT } from '../../api/http/read-body.js';
 import { createAjv, MAX_PATTERN_TEXT_LENGTH } from '../../api/http/schema.js';
 import { problemsOf } from '../../api/http/schema-problems.js';
 import { ROUTES } from '../../api/resources/index.js';

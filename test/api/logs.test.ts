@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { LogSource } from '../../shared/logs/model.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
-import { ingestLogs } from '../../workers/logs/ingest.js';
+import { ingestLogs } from '../../workers/logs/ingest-batches.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { newDeployment } from '../support/records.js';
 

@@ -7,7 +7,7 @@ import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
-import { ingestLogs } from '../../workers/logs/ingest.js';
+import { ingestLogs } from '../../workers/logs/ingest-batches.js';
 import { reapPreviews } from '../../workers/sweeps/reap-previews.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { newEnvironment, snapshotValues } from '../support/records.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { afterSweeps, type Entry, listFolder } from '../chaos/entries.js';
 import { leftBuildFolders, ownedReplicas } from '../chaos/ground.js';
 import { networkEntries } from '../chaos/network-entries.js';

@@ -1,8 +1,8 @@
-import type { Transaction } from '../../shared/core/database/client.js';
-import { admitDeployments, recordWaitingReasons } from '../../shared/deployments/admission.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { admitDeployments, recordWaitingReasons } from '../../shared/deployments/deployment-admission.js';
 import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import { takeDue, waitingWork } from '../../shared/engine/due-records.js';
-import { KINDS } from '../../shared/queues/catalog.js';
+import { KINDS } from '../../shared/queues/work-catalog.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
 import { makeWorker } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';

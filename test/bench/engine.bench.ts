@@ -1,8 +1,8 @@
 import { createLogger } from '../../shared/core/log.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
-import { QUEUE_NAMES, type QueueName } from '../../shared/queues/catalog.js';
 import { Dispatcher } from '../../shared/queues/dispatcher.js';
-import { createEngine } from '../../shared/queues/engine.js';
+import { createEngine } from '../../shared/queues/queue-engine.js';
+import { QUEUE_NAMES, type QueueName } from '../../shared/queues/work-catalog.js';
 import { WorkerPool } from '../../workers/engine/worker-pool.js';
 import { HANDLERS } from '../../workers/handlers-by-queue.js';
 import { LogSink } from '../../workers/logs/log-sink.js';

@@ -1,8 +1,8 @@
 import { type LogQuery, readLogs } from '../../api/resources/logs/read-lines.js';
+import { dropExpiredLogs } from '../../shared/logs/log-retention.js';
 import type { LogLine } from '../../shared/logs/model.js';
-import { dropExpiredLogs } from '../../shared/logs/retention.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
-import { ingestTurn } from '../../workers/logs/ingest.js';
+import { ingestTurn } from '../../workers/logs/ingest-batches.js';
 import { storeLines } from '../../workers/logs/store-lines.js';
 import { makeService } from '../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';

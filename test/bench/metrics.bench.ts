@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { readMetrics, rollUp } from '../../shared/metrics/history-store.js';
 import { LATENCY_BOUNDS, RESOLUTIONS, ROWS_PER_SERVICE } from '../../shared/metrics/model.js';
 import { recordTraffic, type Traffic } from '../../workers/edge/traffic-store.js';

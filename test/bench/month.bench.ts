@@ -1,7 +1,7 @@
 import { readLogs } from '../../api/resources/logs/read-lines.js';
-import { createDatabase, type Db, rowsOf } from '../../shared/core/database/client.js';
-import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
-import type { PlanId } from '../../shared/services/catalog.js';
+import { createDatabase, type Db, rowsOf } from '../../shared/core/database/database-client.js';
+import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/log-retention.js';
+import type { PlanId } from '../../shared/services/plan-catalog.js';
 import { storeLines } from '../../workers/logs/store-lines.js';
 import { makeService } from '../support/factories.js';
 import { createTestDatabase } from '../support/postgres.js';

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 
 const CHUNK = 50_000;
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 
 /** Counts the statements that this process sends to PostgreSQL, until `stop` returns their number. Several may be sent at once. */
 export function countStatements(): { stop(): number } {

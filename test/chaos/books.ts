@@ -1,4 +1,4 @@
-import { rowsOf } from '../../shared/core/database/client.js';
+import { rowsOf } from '../../shared/core/database/database-client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { visit } from '../support/client.js';
 import type { Platform } from '../support/platform.js';

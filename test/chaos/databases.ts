@@ -5,7 +5,7 @@ import { Sensitive } from '../../shared/core/sensitive.js';
 import { openDataReferences } from '../../shared/data/commands.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import type { DataKind } from '../../shared/services/model.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import type { ApiClient } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';

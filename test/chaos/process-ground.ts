@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';
 import { afterSweeps, type Entry, listFolder } from './entries.js';

@@ -1,4 +1,4 @@
-import { rowsOf } from '../../shared/core/database/client.js';
+import { rowsOf } from '../../shared/core/database/database-client.js';
 import type { ApiClient } from '../support/client.js';
 import { createService, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';

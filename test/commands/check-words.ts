@@ -21,7 +21,7 @@ const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comme
   },
 ];
 /** Docstrings of functions in these rooms begin with a verb, and their first sentence has at most this many characters. */
-const DOCUMENTED = /^(shared|workers\/engine|api\/(admin|auth|cli|git|hooks))\//;
+const DOCUMENTED = /^(shared|workers|api\/(admin|auth|cli|git|hooks|http|resources))\//;
 const MAX_SENTENCE_LENGTH = 100;
 const DOCSTRING = /^ *\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\n *export (?:async )?function/gm;
 

@@ -4,7 +4,7 @@ import { buildConsole } from '../../api/pages/console-build.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { addMember } from '../../shared/identity/commands.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
-import { ingestLogs } from '../../workers/logs/ingest.js';
+import { ingestLogs } from '../../workers/logs/ingest-batches.js';
 import { type Json, newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 import { makeUser } from '../support/factories.js';

@@ -180,7 +180,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     const { page } = window;
     const other = await browser.signedIn();
     await window.follow('Workspace', 'Canvas');
-    const card = (of: Window) => of.page.getByRole('group', { name: 'shop, web' });
+    const card = (of: Window) => of.page.getByRole('group', { name: /^shop,/ });
     const drag = async (of: Window, by: number) => {
       const box = await card(of).boundingBox();
       if (!box) throw new Error('the card is not on the screen');

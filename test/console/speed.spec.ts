@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { buildConsole } from '../../api/pages/console-build.js';
-import { rowsOf } from '../../shared/core/database/client.js';
+import { rowsOf } from '../../shared/core/database/database-client.js';
 import { newService, startTestApi, type TestApi, type TestWorkspace } from '../support/api.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 

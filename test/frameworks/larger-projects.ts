@@ -70,7 +70,6 @@ export const LARGER_PROJECTS: readonly FrameworkProject[] = [
       'src/app/pages/index.page.ts':
         "import { Component } from '@angular/core';\n@Component({ selector: 'app-home', template: '<main>own page</main>' })\nexport default class HomeComponent {}\n",
     },
-    page: /own page/,
   },
   {
     name: 'AdonisJS',
@@ -116,6 +115,5 @@ export const LARGER_PROJECTS: readonly FrameworkProject[] = [
       'config/bodyparser.ts':
         "import { defineConfig } from '@adonisjs/core/bodyparser';\nexport default defineConfig({});\n",
     },
-    page: /own page/,
   },
 ];

@@ -122,10 +122,8 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     const inFolder = (command: string, args: readonly string[]) =>
       run(command, [...args], { cwd: folder, env: environment, timeout: GENERATE_MS, maxBuffer: 64 * 1024 ** 2 });
     if (generator !== undefined) {
-      const [packageName = '', ...args] = generator;
-      // Their standard input is closed, so that none waits for an answer.
-      const word = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-      await inFolder('sh', ['-c', `npm exec --yes -- ${[packageName, ...args].map(word).join(' ')} </dev/null`]);
+      // Its standard input is closed, so that it waits for no answer.
+      await inFolder('sh', ['-c', `npm exec --yes -- ${generator} </dev/null`]);
     }
     await rm(join(folder, '.git'), { recursive: true, force: true });
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
@@ -193,7 +191,7 @@ async function deploys(
   const own = project.visit ?? '/';
   for (const path of [own, ...(project.route === undefined ? [] : [project.route])]) {
     const page = await visit(url, edgePort, path);
-    const expected = path === own ? project.page : /./s;
+    const expected = path === own ? (project.page ?? /own page/) : /./s;
     if (page.status !== 200 || !expected.test(page.body)) {
       return {
         works: false,

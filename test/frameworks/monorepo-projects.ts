@@ -21,7 +21,6 @@ export const MONOREPO_PROJECTS: readonly FrameworkProject[] = [
         scripts: { build: "node -e \"fs.writeFileSync('built.js', 'export const word = 1')\"" },
       }),
     },
-    page: /own page/,
   },
   {
     name: 'Frontend and backend',
@@ -32,7 +31,6 @@ export const MONOREPO_PROJECTS: readonly FrameworkProject[] = [
       'frontend/package.json': packageJson({ scripts: { build: 'vite build' }, devDependencies: { vite: '6' } }),
       'frontend/index.html': '<!doctype html><p>own page</p>',
     },
-    page: /own page/,
   },
   {
     name: 'Nx, its application in one folder',
@@ -43,7 +41,6 @@ export const MONOREPO_PROJECTS: readonly FrameworkProject[] = [
       'apps/shop/vite.config.mjs': 'export default {};\n',
       'apps/shop/index.html': '<!doctype html><p>own page</p>',
     },
-    page: /own page/,
   },
   {
     name: 'pnpm workspaces, Turborepo',
@@ -66,6 +63,5 @@ export const MONOREPO_PROJECTS: readonly FrameworkProject[] = [
         scripts: { build: "node -e \"fs.writeFileSync('built.js', 'exports.word = \\'own page\\'')\"" },
       }),
     },
-    page: /own page/,
   },
 ];

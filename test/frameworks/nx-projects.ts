@@ -35,7 +35,6 @@ export const NX_PROJECTS: readonly FrameworkProject[] = [
       'libs/words/project.json': '{ "name": "words", "projectType": "library", "sourceRoot": "libs/words/src" }',
       'libs/words/src/index.js': "export const word = 'x';\n",
     },
-    page: /own page/,
   },
   {
     name: 'Nx, Nest',
@@ -79,7 +78,6 @@ export const NX_PROJECTS: readonly FrameworkProject[] = [
       'apps/api/src/main.ts':
         "import 'reflect-metadata';\nimport { Controller, Get, Module } from '@nestjs/common';\nimport { NestFactory } from '@nestjs/core';\n@Controller()\nclass Pages { @Get() page() { return 'own page'; } }\n@Module({ controllers: [Pages] })\nclass App {}\nasync function bootstrap() { const app = await NestFactory.create(App); app.setGlobalPrefix('api'); await app.listen(process.env.PORT || 3000); }\nbootstrap();\n",
     },
-    page: /own page/,
     visit: '/api',
   },
 ];

@@ -17,7 +17,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'src/pages/index.jsx':
         "export default async function Home() { return <main>own page</main>; }\nexport const getConfig = async () => ({ render: 'dynamic' });\n",
     },
-    page: /own page/,
   },
   {
     name: 'Astro, server output, pnpm',
@@ -32,7 +31,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
         "import node from '@astrojs/node';\nimport { defineConfig } from 'astro/config';\nexport default defineConfig({ output: 'server', adapter: node({ mode: 'standalone' }) });\n",
       'src/pages/index.astro': '---\nconst now = Date.now();\n---\n<main>own page {now}</main>\n',
     },
-    page: /own page/,
   },
   {
     name: 'Astro, adapter for another platform',
@@ -45,7 +43,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'astro.config.mjs': "import vercel from '@astrojs/vercel';\nexport default { adapter: vercel() };\n",
       'src/pages/index.astro': '<main>own page</main>\n',
     },
-    page: /own page/,
   },
   {
     name: 'Nuxt, generated',
@@ -60,7 +57,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'nuxt.config.ts': "export default defineNuxtConfig({ compatibilityDate: '2025-05-01', telemetry: false });\n",
       'app.vue': '<template><main>own page</main></template>\n',
     },
-    page: /own page/,
   },
   {
     name: 'SvelteKit, static adapter',
@@ -83,7 +79,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'src/routes/+layout.js': 'export const prerender = true;\n',
       'src/routes/+page.svelte': '<main>own page</main>\n',
     },
-    page: /own page/,
     route: '/some/route',
   },
   {
@@ -106,7 +101,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'src/app.html': '<!doctype html><html><head>%sveltekit.head%</head><body>%sveltekit.body%</body></html>',
       'src/routes/+page.svelte': '<main>own page</main>\n',
     },
-    page: /own page/,
   },
   {
     name: 'TanStack Start',
@@ -128,7 +122,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'src/routes/index.tsx':
         "import { createFileRoute } from '@tanstack/react-router';\nexport const Route = createFileRoute('/')({ component: () => <main>own page</main> });\n",
     },
-    page: /own page/,
   },
   {
     name: 'TanStack Start, Nitro',
@@ -148,7 +141,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'src/routes/index.tsx':
         "import { createFileRoute } from '@tanstack/react-router';\nexport const Route = createFileRoute('/')({ component: () => <main>own page</main> });\n",
     },
-    page: /own page/,
   },
   {
     name: 'Vike',
@@ -164,7 +156,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
         "import vikeReact from 'vike-react/config';\nexport default { extends: [vikeReact], title: 'app' };\n",
       'pages/index/+Page.jsx': 'export default function Page() { return <main>own page</main>; }\n',
     },
-    page: /own page/,
   },
   {
     name: 'Next.js with a server of its own',
@@ -177,7 +168,6 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
         "const { createServer } = require('node:http');\nconst next = require('next');\nconst dev = process.env.NODE_ENV !== 'production';\nconst app = next({ dev });\napp.prepare().then(() => createServer((request, response) => app.getRequestHandler()(request, response)).listen(3000));\n",
       'pages/index.js': 'export default () => <main>own page</main>;\n',
     },
-    page: /own page/,
   },
   {
     name: 'Next.js, standalone output',
@@ -191,6 +181,5 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
       'app/layout.js': 'export default ({ children }) => <html><body>{children}</body></html>;\n',
       'app/page.js': "export const dynamic = 'force-dynamic';\nexport default () => <main>own page</main>;\n",
     },
-    page: /own page/,
   },
 ];

@@ -126,7 +126,6 @@ export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
       'packages/site/server.js':
         "const { word } = require('words');\nrequire('express')().get('/', (_, response) => response.send(word)).listen(process.env.PORT || 3000);\n",
     },
-    page: /own page/,
   },
   {
     name: 'pnpm workspaces, a folder of it',
@@ -155,7 +154,6 @@ export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
       'packages/site/index.html': '<!doctype html><p>own page</p><script type="module" src="/main.js"></script>',
       'packages/site/main.js': "import { word } from '@app/words';\ndocument.title = word;\n",
     },
-    page: /own page/,
   },
   {
     name: 'yarn 4 workspaces',
@@ -180,7 +178,6 @@ export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
       'packages/server/server.js':
         "const { word } = require('shared');\nconst app = require('fastify')();\napp.get('/', async () => word);\napp.listen({ port: process.env.PORT || 3000 });\n",
     },
-    page: /own page/,
   },
   {
     name: 'bun workspaces',
@@ -197,7 +194,6 @@ export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
       'packages/words/package.json': packageJson({ name: 'words', module: 'index.ts', main: 'index.ts' }),
       'packages/words/index.ts': "export const word: string = 'own page';\n",
     },
-    page: /own page/,
   },
   {
     name: 'A client that the server serves',
@@ -216,7 +212,6 @@ export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
       'client/package.json': packageJson({ scripts: { build: 'vite build' }, devDependencies: { vite: '6' } }),
       'client/index.html': '<!doctype html><p>own page</p>',
     },
-    page: /own page/,
   },
   {
     name: 'An application in a folder, and nothing else',
@@ -226,6 +221,5 @@ export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
       'my-app/package.json': packageJson({ scripts: { start: 'node server.js' } }),
       'my-app/server.js': listens(PORT),
     },
-    page: /own page/,
   },
 ];

@@ -5,8 +5,8 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { planOf } from '../../shared/services/catalog.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { planOf } from '../../shared/services/plan-catalog.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { type Files, nodeServer, staticSite } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { createDatabase } from '../../shared/core/database/client.js';
+import { createDatabase } from '../../shared/core/database/database-client.js';
 import { findApiKey, findUserByEmail } from '../../shared/identity/store.js';
 import { matches, parseApiKey } from '../../shared/secrets/api-key.js';
 import { verifyPassword } from '../../shared/secrets/password.js';

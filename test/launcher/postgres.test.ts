@@ -10,7 +10,7 @@ import { createLogger } from '../../shared/core/log.js';
 import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';
 import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
 import { runAs } from '../../shared/launcher/system-user.js';
-import { listeningPortsOf } from '../../workers/sandbox/proc.js';
+import { listeningPortsOf } from '../../workers/sandbox/process-table.js';
 import { eventually } from '../support/processes.js';
 
 const ROOT = process.getuid?.() === 0;

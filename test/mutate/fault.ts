@@ -8,13 +8,13 @@ export interface Fault {
   file: string;
   find: string;
   replace: string;
-  /** How often `find` stands in the file: all of these are replaced. 1 if left out. */
-  places?: number;
+  /** How often `find` stands in the file: all of these are replaced. */
+  places: number;
 }
 
 /** The compiled file of a fault below `dist`: its text without and with the fault. The latter is null if it does not match any more. */
 export async function compiledWith(
-  { file, find, replace, places = 1 }: Fault,
+  { file, find, replace, places }: Fault,
   dist: string,
 ): Promise<{ path: string; text: string; faulty: string | null }> {
   const path = join(dist, file.replace(/\.ts$/, '.js'));

@@ -1,44 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Fault } from './fault.js';
-import { API_FAULTS } from './faults/api.js';
-import { BACKUPS_FAULTS } from './faults/backups.js';
-import { COMMITS_FAULTS } from './faults/commits.js';
-import { DATA_FAULTS } from './faults/data.js';
-import { DEPLOYMENTS_FAULTS } from './faults/deployments.js';
-import { DOMAINS_FAULTS } from './faults/domains.js';
-import { IDENTITY_FAULTS } from './faults/identity.js';
-import { LOGS_FAULTS } from './faults/logs.js';
-import { NETWORK_FAULTS } from './faults/network.js';
-import { PREVIEWS_FAULTS } from './faults/previews.js';
-import { QUEUES_FAULTS } from './faults/queues.js';
-import { REPLICAS_FAULTS } from './faults/replicas.js';
-import { ROUTING_FAULTS } from './faults/routing.js';
-import { RUNS_FAULTS } from './faults/runs.js';
-import { SCALING_FAULTS } from './faults/scaling.js';
-import { SECRETS_FAULTS } from './faults/secrets.js';
-import { SERVICES_FAULTS } from './faults/services.js';
-import { VARIABLES_FAULTS } from './faults/variables.js';
-import { WEBHOOKS_FAULTS } from './faults/webhooks.js';
-import { WORKSPACES_FAULTS } from './faults/workspaces.js';
 
-export const FAULTS: readonly Fault[] = [
-  ...API_FAULTS,
-  ...BACKUPS_FAULTS,
-  ...COMMITS_FAULTS,
-  ...DATA_FAULTS,
-  ...DEPLOYMENTS_FAULTS,
-  ...DOMAINS_FAULTS,
-  ...IDENTITY_FAULTS,
-  ...LOGS_FAULTS,
-  ...NETWORK_FAULTS,
-  ...PREVIEWS_FAULTS,
-  ...QUEUES_FAULTS,
-  ...REPLICAS_FAULTS,
-  ...ROUTING_FAULTS,
-  ...RUNS_FAULTS,
-  ...SCALING_FAULTS,
-  ...SECRETS_FAULTS,
-  ...SERVICES_FAULTS,
-  ...VARIABLES_FAULTS,
-  ...WEBHOOKS_FAULTS,
-  ...WORKSPACES_FAULTS,
-];
+const FOLDER = join(resolve(import.meta.dirname, '../../..'), 'test/mutate/faults');
+
+/**
+ * The faults of `faults/*.diff`. `# path` names the source of the faults below it. A fault is a line with its name, the lines of the
+ * compiled file behind `-`, and what replaces them behind `+`. `(2 places)` after the name: they stand there twice.
+ */
+export const FAULTS: readonly Fault[] = readdirSync(FOLDER)
+  .sort()
+  .flatMap((name) => faultsOf(readFileSync(join(FOLDER, name), 'utf8')));
+
+function faultsOf(text: string): Fault[] {
+  const faults: Fault[] = [];
+  let file = '';
+  for (const [all = '', mark, rest = ''] of text.matchAll(/^(?:([-+#]) (.*)|.+)$/gm)) {
+    const last = faults.at(-1);
+    if (mark === '#') file = rest;
+    else if (mark === undefined) faults.push(named(all, file));
+    else if (last === undefined) throw new Error(`"${all}" has no name above it`);
+    else if (mark === '-') last.find = last.find === '' ? rest : `${last.find}\n${rest}`;
+    else last.replace = last.replace === '' ? rest : `${last.replace}\n${rest}`;
+  }
+  return faults;
+}
+
+function named(line: string, file: string): Fault {
+  const [, name = line, places = '1'] = /^(.*?)(?: \((\d+) places\))?$/.exec(line) ?? [];
+  return { name, file, find: '', replace: '', places: Number(places) };
+}

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { exists } from '../../shared/core/exists.js';
 import { holdServer, openDataServer } from '../../workers/data/server-access.js';
 import { asAdmin } from '../../workers/data/settle-postgres.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import type { AppRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { dataAccess } from '../support/data-access.js';

@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
@@ -133,6 +134,7 @@ describe('Rotation of the secrets key', function () {
         await platform.client.expect('PATCH', `/services/${service.id}/variables/${variableId}`, {
           value: `value-${changes}`,
         });
+        await delay(20);
       }
     })();
     const deploying = deploy(platform.client, service.id);

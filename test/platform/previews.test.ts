@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { expect } from 'chai';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { deleteMetricsOfGone } from '../../shared/metrics/history-store.js';
 import { goneServices } from '../../shared/pushes/store.js';
 import { removeCaches } from '../../workers/builders/build-folder.js';

@@ -7,44 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { onlineWorkers } from '../../shared/workers/store.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { isRoot } from '../../workers/sandbox/service-users.js';
-import { type AppRepository, type Files, makeRepository, nodeServer } from '../support/apps.js';
+import { type AppRepository, type Files, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { commandOf, ORDINARY_USER } from '../support/platform-user.js';
 import { eventually } from '../support/processes.js';
+import { outcomesAt, type Places, puppet, TRY } from '../support/puppet.js';
 
 const run = promisify(execFile);
 const USER = isRoot() ? ORDINARY_USER : null;
-
-/** Tries a place: what it answers, or the code of the error. */
-const TRY = `
-  const tryOut = (host, port) => new Promise((resolve) => {
-    const socket = require('node:net').connect({ host, port });
-    socket.setTimeout(3000, () => { socket.destroy(); resolve('timeout'); });
-    socket.once('connect', () => { socket.destroy(); resolve('connected'); });
-    socket.once('error', (error) => resolve(error.code));
-  });
-`;
-
-/** An application that runs the JavaScript of each request. `listen` is the statement that makes it listen. */
-function puppet(listen: string): Files {
-  const program = `
-    ${TRY}
-    const Run = (async () => {}).constructor;
-    const server = require('node:http').createServer(async (request, response) => {
-      const url = new URL(request.url, 'http://x');
-      if (url.pathname !== '/run') return response.end('puppet');
-      const work = new Run('tryOut', 'require', decodeURIComponent(url.search.slice(1)));
-      response.end(JSON.stringify(await work(tryOut, require).catch((error) => String(error))));
-    });
-    ${listen}`;
-  return { ...nodeServer('puppet'), 'server.js': program };
-}
-
-const ON_PORT = puppet('server.listen(process.env.PORT)');
 
 describe('Networks of a platform that is not root', function () {
   this.timeout(300_000);
@@ -78,7 +52,7 @@ describe('Networks of a platform that is not root', function () {
     [front, back, alone] = await Promise.all([
       serve('front', puppet('server.listen(3000)'), {}),
       serve('back', puppet(`server.listen(process.env.PORT, '127.0.0.1')`), {}),
-      serve('alone', ON_PORT, { privateNetworking: false }),
+      serve('alone', puppet(), { privateNetworking: false }),
     ]);
   });
   beforeEach(function () {
@@ -120,7 +94,7 @@ describe('Networks of a platform that is not root', function () {
   }
 
   /** Every place that no build and no application may reach, by name. */
-  async function closedPlaces(): Promise<Record<string, [host: string, port: number]>> {
+  async function closedPlaces(): Promise<Places> {
     const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     const host = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
     const { port } = service.address() as AddressInfo;
@@ -171,8 +145,9 @@ describe('Networks of a platform that is not root', function () {
   });
 
   it('close to an application the host, clouds and services that keep to themselves', async () => {
-    for (const [what, [host, port]] of Object.entries(await closedPlaces())) {
-      const outcome = await inside<string>(front, `return tryOut('${host}', ${port})`);
+    const outcomes = await inside<[string, string][]>(front, `return ${outcomesAt(await closedPlaces())}`);
+    expect(outcomes).to.have.length(10);
+    for (const [what, outcome] of outcomes) {
       expect(outcome, what).to.be.oneOf(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'timeout']);
     }
     const { port } = service.address() as AddressInfo;
@@ -184,12 +159,11 @@ describe('Networks of a platform that is not root', function () {
 
   it('close them to a build, which reaches the registry on the loopback of the host', async () => {
     const { port } = service.address() as AddressInfo;
-    const places = JSON.stringify(Object.entries(await closedPlaces()));
     const look = `${TRY} (async () => {
-      for (const [what, [host, port]] of ${places}) console.log('found', what, await tryOut(host, port));
+      for (const one of await ${outcomesAt(await closedPlaces())}) console.log('found', ...one);
       console.log(await (await fetch('http://127.0.0.1:${port}')).text());
     })()`;
-    const looking = await serve('looking', { ...ON_PORT, 'look.js': look }, { buildCommand: 'node look.js' });
+    const looking = await serve('looking', { ...puppet(), 'look.js': look }, { buildCommand: 'node look.js' });
     const lines = (await readLogs(platform.client, looking.id, '&source=build')).map(({ message }) => message);
     expect(lines).to.include('of the host');
     expect(lines.filter((line) => line.startsWith('found ')).length).to.equal(10);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { visit } from '../support/client.js';
 import { deploy, readLogs, readService, type Service } from '../support/deployments.js';
@@ -61,13 +62,13 @@ describe('The replicas of a service', function () {
     const service = await serviceOf('scales', 'web', SERVER, { scaling: 'auto', maxReplicas: 2, targetCpu: 20 });
     const statuses = new Map<number, number>();
     let load = 'heavy';
-    const visitors = Array.from({ length: 3 }, async (_, visitor) => {
+    const visitors = Array.from({ length: 2 }, async (_, visitor) => {
       while (load !== 'none') {
         if (load === 'light' && visitor > 0) break;
         const path = load === 'heavy' ? '/burn' : '/';
         const { status } = await visit(service.url, platform.edgePort, path).catch(() => ({ status: 0 }));
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        if (load === 'light') await new Promise((resolve) => setTimeout(resolve, 200));
+        await delay(load === 'light' ? 200 : 40);
       }
     });
     const ready = async () =>

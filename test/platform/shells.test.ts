@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { addMember, createKey } from '../../shared/identity/commands.js';
-import { markedProcesses } from '../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { nodeServer } from '../support/apps.js';
 import { ApiClient } from '../support/client.js';
 import { act, deploy, type Service } from '../support/deployments.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { CONSOLE_FOLDER, readCurrent } from '../../api/pages/console-build.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { createSignInLink } from '../../shared/identity/sign-in.js';
 import { OPERATIONS } from './openapi.js';
 import type { Platform } from './platform.js';

@@ -37,6 +37,8 @@ export interface LogItem {
 }
 
 const ENDED = ['live', 'failed', 'cancelled'];
+/** What has ended stays so: a look at it may wait. */
+const END_PAUSE_MS = 250;
 
 export async function createService(
   client: ApiClient,
@@ -75,6 +77,7 @@ export async function ended(client: ApiClient, serviceId: string, id: string, wi
       throw new Error(`it is ${deployment.status} ${deployment.blockedReason}`);
     },
     withinMs,
+    END_PAUSE_MS,
   );
 }
 
@@ -123,5 +126,6 @@ export async function operationEnded(client: ApiClient, serviceId: string, id: s
       throw new Error(`it is ${operation.status}`);
     },
     180_000,
+    END_PAUSE_MS,
   );
 }

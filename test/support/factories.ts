@@ -1,6 +1,6 @@
 import { randomBytes, scryptSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { insertDeployment } from '../../shared/deployments/store.js';
 import type { UserRow } from '../../shared/identity/rows.js';

@@ -1,6 +1,6 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
-import { ReleaseError } from '../../workers/failures/explained.js';
+import { ReleaseError } from '../../workers/failures/explained-errors.js';
 import { wantReplicas, wantStopped } from '../../workers/replicas/desire-store.js';
 import type { ReplicaRow } from '../../workers/replicas/rows.js';
 import { claimReplica } from '../../workers/replicas/start-store.js';

@@ -1,8 +1,8 @@
-import { createDatabase } from '../../shared/core/database/client.js';
+import { createDatabase } from '../../shared/core/database/database-client.js';
 import { Listener } from '../../shared/core/database/listener.js';
 import { createLogger } from '../../shared/core/log.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
-import { createEngine } from '../../shared/queues/engine.js';
+import { createEngine } from '../../shared/queues/queue-engine.js';
 import { LeaseKeeper } from '../../workers/engine/lease-keeper.js';
 import { WorkerPool } from '../../workers/engine/worker-pool.js';
 import type { JobDeps } from '../../workers/worker-deps.js';

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
-import { apiDocument } from '../../api/resources/document.js';
+import { apiDocument } from '../../api/resources/api-document.js';
 import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 

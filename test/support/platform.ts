@@ -276,20 +276,9 @@ export function usePlatform(
 
 /** The test run's own environment, without settings that would change a platform; NETWORK runs all tests at that level. */
 function inherited(): Record<string, string> {
-  const names = [
-    'PATH',
-    'HOME',
-    'LANG',
-    'NODE_EXTRA_CA_CERTS',
-    'SSL_CERT_FILE',
-    'HTTP_PROXY',
-    'HTTPS_PROXY',
-    'NO_PROXY',
-    'npm_config_registry',
-    'NETWORK',
-    'NODE_COMPILE_CACHE',
-  ];
-  return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+  const names =
+    'PATH HOME LANG NODE_EXTRA_CA_CERTS SSL_CERT_FILE HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry NETWORK NODE_COMPILE_CACHE';
+  return Object.fromEntries(names.split(' ').flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
 async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: string }> {

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { createDatabase, type Db } from '../../shared/core/database/client.js';
+import { createDatabase, type Db } from '../../shared/core/database/database-client.js';
 import { migrate } from '../../shared/core/database/migrate.js';
 import { createLogger } from '../../shared/core/log.js';
 import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';

@@ -55,10 +55,11 @@ export async function eventually<T>(
   what: string,
   condition: () => Promise<T | undefined | null | false> | T | undefined | null | false,
   withinMs = WITHIN_MS,
+  maxPauseMs = MAX_PAUSE_MS,
 ): Promise<T> {
   const deadline = Date.now() + withinMs;
   let last: unknown;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
     try {
       const left = Math.max(deadline - Date.now(), FIRST_PAUSE_MS);
       const value = await withTimeLimit(Promise.resolve(condition()), left, () => new Error(`${last}, then no answer`));

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import {
   type ActiveState,

@@ -1,6 +1,6 @@
 import type { WorkKind } from '../../shared/engine/kind.js';
-import { KINDS, type QueueName } from '../../shared/queues/catalog.js';
-import { perform } from '../../workers/engine/perform.js';
+import { KINDS, type QueueName } from '../../shared/queues/work-catalog.js';
+import { perform } from '../../workers/engine/perform-record.js';
 import type { JobHandler, JobHandlers } from '../../workers/engine/worker-pool.js';
 import { done, type Row } from './work-records.js';
 

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 
 interface TableText {
   table: string;

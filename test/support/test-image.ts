@@ -16,24 +16,7 @@ export const NO_IMAGES =
       ? ''
       : 'runc, conmon, skopeo, umoci or busybox is not installed';
 
-const PROGRAMS = [
-  'sh',
-  'ls',
-  'cat',
-  'id',
-  'httpd',
-  'sleep',
-  'echo',
-  'mkdir',
-  'chown',
-  'env',
-  'test',
-  'wc',
-  'touch',
-  'rm',
-  'kill',
-  'pwd',
-];
+const PROGRAMS = 'sh ls cat id httpd sleep echo mkdir chown env test wc touch rm kill pwd'.split(' ');
 
 export interface TestImage {
   /** Path → content of files beside busybox. */

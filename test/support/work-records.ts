@@ -5,7 +5,7 @@ import { insertDetection } from '../../shared/detections/store.js';
 import { ABANDONED, defineKind, RECORD_QUEUE, type WorkKind } from '../../shared/engine/kind.js';
 import type { WorkRow } from '../../shared/engine/transition.js';
 import { insertOperation } from '../../shared/operations/store.js';
-import type { Outcome, Work } from '../../workers/engine/perform.js';
+import type { Outcome, Work } from '../../workers/engine/perform-record.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
 import { makeService } from './factories.js';
 import { pretendLive } from './records.js';

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 
 /**
  * The encryption of an archive: AES-256-GCM in chunks, so that any size streams and every chunk is authenticated before it is

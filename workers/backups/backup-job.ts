@@ -1,6 +1,6 @@
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { perform } from '../engine/perform.js';
+import { perform } from '../engine/perform-record.js';
 import type { JobDeps } from '../worker-deps.js';
 import { backupHandler } from './perform-backup.js';
 

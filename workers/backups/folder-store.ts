@@ -3,7 +3,7 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { unlessAbsent } from '../../shared/core/exists.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
 const PARTIAL = '.partial';

@@ -2,10 +2,10 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { quote } from '../core/quote.js';
-import { withinTime } from '../core/time-limit.js';
+import { withinTime } from '../core/within-time.js';
 import { DATA } from '../data/data-host.js';
 import { TenantFolder } from '../data/tenant-folder.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import type { Sandbox, SandboxLimits } from '../sandbox/sandbox.js';
 import { ownDirectory } from '../sandbox/service-users.js';
 
@@ -117,7 +117,10 @@ async function runFresh<T>(
   }
 }
 
-/** Returns a script that runs a server until a file appears, then sends INT, so that the server writes all its data. */
+/**
+ * Returns a script that runs a server until a file appears, then sends INT.
+ * So the server writes all its data.
+ */
 function supervised(command: string, stopFile: string): string {
   return [
     `${command} & server=$!`,

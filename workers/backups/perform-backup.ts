@@ -1,24 +1,24 @@
 import { BACKUPS } from '../../shared/backups/kind.js';
 import { type BackupRow, objectName } from '../../shared/backups/model.js';
 import { recordArchive } from '../../shared/backups/store.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { findDataServer } from '../../shared/data/store.js';
 import { SEALED, sealIn } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
-import { discardTree } from '../core/folders.js';
-import { withinTime } from '../core/time-limit.js';
+import { discardTree } from '../core/remove-folders.js';
+import { withinTime } from '../core/within-time.js';
 import { folderBytes } from '../data/folder-bytes.js';
 import { postgresBytes, redisBytes, walBytes } from '../data/measure-server.js';
 import { type DataAccessDeps, type DataServer, openDataServer } from '../data/server-access.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import type { Handler, Outcome, Work } from '../engine/perform.js';
-import { BackupError, ReleaseError } from '../failures/explained.js';
-import { Interrupted } from '../failures/interrupted.js';
+import type { Handler, Outcome, Work } from '../engine/perform-record.js';
+import { BackupError, ReleaseError } from '../failures/explained-errors.js';
+import { Interrupted } from '../failures/interruption-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
-import { ArchiveWriter, isDiskFull } from './archive.js';
 import { newArchiveKey } from './archive-cipher.js';
+import { ArchiveWriter, isDiskFull } from './backup-archive.js';
 import type { BackupStore } from './backup-store.js';
 import { checkArchive } from './check-archive.js';
 import { mailFailedBackup } from './failure-mail.js';
@@ -32,7 +32,7 @@ const ELSEWHERE_MS = 1_000;
 const MAX_WAIT_MS = 60 * 60_000;
 /** Timeout for copying into the store, in milliseconds: a fixed part, and a part for each gibibyte. */
 const COPY_MS = { always: 15 * MINUTE, perGigabyte: 5 * MINUTE };
-/** Bytes by which a copy may exceed the data's size at its start. Each file is copied with the size that it claims. */
+/** How many bytes larger than the data a copy may become, because the data can grow meanwhile. */
 const GROWTH_BYTES = 1024 ** 3;
 
 /**

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { quote } from '../core/quote.js';
 import { DATA } from '../data/data-host.js';
 import { withSession } from '../data/server-session.js';
 import { TenantFileError, type TenantFolder } from '../data/tenant-folder.js';
-import { BackupError } from '../failures/explained.js';
-import type { Manifest } from './archive.js';
+import { BackupError } from '../failures/explained-errors.js';
+import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
 
@@ -133,7 +133,7 @@ async function checkDatabase(client: pg.Client, figures: PostgresFigures): Promi
     await client.query(`create extension ${extension} schema ${schema}`);
   for (const { oid, name, own } of await list<{ oid: string; name: string; own: boolean }>(client, HEAPS)) {
     const verifies = version >= VERIFIES_HEAPS * 10_000;
-    // This reads every page as well.
+    // Reading with this function checks every page as well.
     if (own || !verifies) {
       const sql = `select tuple_count as rows from ${schema}.pgstattuple($1::oid::regclass)`;
       const { rows: counted } = await client.query(sql, [oid]);

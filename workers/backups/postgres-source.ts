@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { unlessAbsent } from '../../shared/core/exists.js';
 import { withSession } from '../data/server-session.js';
-import { BackupError } from '../failures/explained.js';
-import type { ArchiveWriter } from './archive.js';
+import { BackupError } from '../failures/explained-errors.js';
+import type { ArchiveWriter } from './backup-archive.js';
 import { filesThroughServer, localFiles, type ServerFiles } from './server-files.js';
 
 /** A running PostgreSQL. */
@@ -34,7 +34,7 @@ const EMPTIED = [
 const LEFT_OUT =
   /^(postmaster\.(pid|opts)|pgsql_tmp.*|pg_internal\.init.*|backup_label(\.old)?|tablespace_map(\.old)?)$/;
 const CONTROL = 'global/pg_control';
-/** More segments are never needed: a server keeps a limited part of its log, and a copy takes hours at most. */
+/** A copy never needs more segments: it takes hours at most, and a server keeps a limited part of its log. */
 const MAX_SEGMENTS = 100_000;
 
 /**

@@ -1,10 +1,10 @@
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { onAbort } from '../../shared/core/on-abort.js';
 import { quote } from '../core/quote.js';
 import { infoOf, openRedis } from '../data/redis-session.js';
 import type { TenantFolder } from '../data/tenant-folder.js';
-import { BackupError } from '../failures/explained.js';
-import type { Manifest } from './archive.js';
+import { BackupError } from '../failures/explained-errors.js';
+import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { RedisFacts } from './redis-source.js';
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { onAbort } from '../../shared/core/on-abort.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 
 const CONNECT_MS = 10_000;
 const MAX_LINE_LENGTH = 1024;

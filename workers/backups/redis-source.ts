@@ -3,8 +3,8 @@ import { onAbort } from '../../shared/core/on-abort.js';
 import type { Redis } from '../../shared/core/redis-client.js';
 import { infoOf, keysOf, openRedis } from '../data/redis-session.js';
 import { TenantFolder } from '../data/tenant-folder.js';
-import { BackupError } from '../failures/explained.js';
-import type { ArchiveWriter } from './archive.js';
+import { BackupError } from '../failures/explained-errors.js';
+import type { ArchiveWriter } from './backup-archive.js';
 import { RedisReplica } from './redis-replica.js';
 
 /** A running redis or valkey server. */

@@ -1,5 +1,5 @@
 import { deleteBackup, hiddenBackups, hideBackupsOfDeleted } from '../../shared/backups/store.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 

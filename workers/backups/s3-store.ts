@@ -12,8 +12,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Config } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/errors.js';
-import { BackupError } from '../failures/explained.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { BackupError } from '../failures/explained-errors.js';
 import type { BackupStore, StoredObject } from './backup-store.js';
 
 const ARCHIVE = '/archive';

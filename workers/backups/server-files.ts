@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type pg from 'pg';
 import { TenantFolder } from '../data/tenant-folder.js';
-import { type ArchiveWriter, MAX_ENTRIES, tooManyEntries } from './archive.js';
+import { type ArchiveWriter, MAX_ENTRIES, tooManyEntries } from './backup-archive.js';
 
 interface ServerFile {
   name: string;
@@ -150,7 +150,7 @@ class FilesThroughServer implements ServerFiles {
     this.#listed.splice(at, names.length);
     this.#read.clear();
     for (const { name, content } of await this.#pieces(names, 0)) {
-      // If a file has grown beyond a piece, it is read by a query of its own.
+      // A file that has grown beyond one piece is read by a separate query.
       if (content !== null && content.length < PIECE_BYTES) this.#read.set(name, content);
     }
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import { diskRoom } from '../sandbox/disk-guard.js';
 import { reserveOf, roomState } from '../sandbox/disk-model.js';
 

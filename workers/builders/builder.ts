@@ -1,7 +1,7 @@
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceKind } from '../../shared/services/model.js';
-import type { Masker } from '../masking/mask.js';
+import type { Masker } from '../masking/masker.js';
 
 export interface BuildRequest {
   /** Names the processes and folders of this attempt: `<deploymentId>-<fence>`. */
@@ -26,7 +26,7 @@ export interface BuildContext {
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
   /** Knows the secrets, so that a long line is not cut inside of a secret. `log` itself masks lines. */
   masker?: Masker;
-  /** Set by the checkout: true if the repository has submodules. They are not checked out. */
+  /** True if the repository has submodules, which are not checked out. The checkout sets it. */
   hasSubmodules?: boolean;
 }
 

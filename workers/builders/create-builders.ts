@@ -1,7 +1,7 @@
 import type { Config } from '../../shared/core/config.js';
 import type { Logger } from '../../shared/core/log.js';
-import type { Engine } from '../docker/engine.js';
-import { registryOf } from '../docker/registry.js';
+import type { Engine } from '../docker/docker-engine.js';
+import { registryOf } from '../docker/registry-accounts.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { createOriginResolver, type DigestResolver, type OriginResolver } from '../sources/deployment-origin.js';
 import type { RepositorySource } from '../sources/repository-source.js';

@@ -2,14 +2,14 @@ import { existsSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { BuiltImage, ImageManifest } from '../../shared/images/model.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { isImageSource } from '../../shared/services/source.js';
-import { discardTree, removeUnused } from '../core/folders.js';
-import { BuildError, IMAGES_MISSING, ImageUnavailableError } from '../failures/explained.js';
+import { isImageSource } from '../../shared/services/service-source.js';
+import { discardTree, removeUnused } from '../core/remove-folders.js';
+import { BuildError, IMAGES_MISSING, ImageUnavailableError } from '../failures/explained-errors.js';
 import { diskProblem } from '../sandbox/disk-guard.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import type { RepositorySource } from '../sources/repository-source.js';
@@ -54,8 +54,8 @@ export interface RepositoryBuilderOptions {
 }
 
 /**
- * Builds repositories on this host without containers: detects the project, runs commands in the sandbox, stores a
- * folder.
+ * Builds repositories on this host without containers.
+ * Detects the project, runs commands in the sandbox, stores a folder.
  */
 export function createRepositoryBuilder(options: RepositoryBuilderOptions): Builder {
   const leftovers = new Leftovers(options);
@@ -287,7 +287,10 @@ class RepositoryBuild {
 /** Most projects that install something have one of these files. */
 const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
-/** Guesses, before detection, whether a command will run, so that its sandbox can be prepared meanwhile. */
+/**
+ * Guesses, before detection, whether a command will run.
+ * So its sandbox can be prepared meanwhile.
+ */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
   const names = await readdir(app);
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());

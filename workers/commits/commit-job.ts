@@ -1,5 +1,5 @@
 import { findCommitEvent } from '../../shared/commits/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { considerEvent } from './consider-event.js';

@@ -7,24 +7,24 @@ import {
   liveCommit,
   recordHead,
 } from '../../shared/commits/store.js';
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
-import { isImageSource, isPushSource } from '../../shared/services/source.js';
+import { isImageSource, isPushSource } from '../../shared/services/service-source.js';
 import { getService } from '../../shared/services/store.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { createPathFilter } from '../builders/files/path-filter.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /** Thrown if it is too early to decide: the repository cannot be read, or does not show the pushed commit yet. */
 export class NotYet extends Error {}
 
 /**
- * Compares a report with the repository, and queues a deployment if the branch has a new commit to deploy.
+ * Compares a report with the repository, and queues a deployment of a new commit.
  * The report is only a hint: commits, messages and changed files are read from the repository. Returns the outcome in
  * words. Throws `NotYet` if a later try may find out more; on the `last` try it decides with what it knows.
  */

@@ -15,13 +15,13 @@ import {
   type WatchedService,
   watchService,
 } from '../../shared/commits/store.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { noteBranch } from '../../shared/previews/store.js';
 import { SealError } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { concurrently } from '../core/concurrently.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 import { TooManyBranches } from '../sources/repository-source.js';
 import type { JobDeps } from '../worker-deps.js';
 
@@ -34,7 +34,7 @@ const POLL_TIMEOUT_MS = 20_000;
 const MAX_ERROR_LENGTH = 300;
 
 /**
- * Asks the repositories that are due for their branches, and stores an event for each new commit of a service.
+ * Polls the repositories that are due, and stores an event for each new commit of a service.
  * Services with the same repository share one request. Returns a line for each event.
  */
 export async function pollRepositories(deps: PollDeps): Promise<string[]> {
@@ -114,8 +114,8 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
 }
 
 /**
- * Returns the commits of the services' branches, or of all branches if a service wants previews and they are not too
- * many.
+ * Returns the commits of the services' branches. If a service wants previews, returns those of all branches, unless
+ * they are too many.
  */
 async function headsOf(
   { source, log }: PollDeps,
@@ -146,7 +146,7 @@ async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, ther
   }
 }
 
-/** Notes the branches of a service with automatic previews, and stores an event for each new or changed branch. */
+/** Notes a service's branches for automatic previews, and stores an event for each new or changed one. */
 async function wantPreviews(
   { db }: PollDeps,
   { id, configuration, branches_noted }: PolledService,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 
 /** Returns a port of the range that is not in `taken` and on which nothing listens. Throws `ReleaseError` if there is none. */
 export async function freePort(range: { first: number; last: number }, taken: ReadonlySet<number>): Promise<number> {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
 const RETRY_MS = 1000;

@@ -1,4 +1,4 @@
-/** One word of a shell's command line. */
+/** Quotes a text as one word of a shell command line. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { concurrently } from './concurrently.js';
 

@@ -10,7 +10,10 @@ export interface DataBuilder {
   build(kind: DataKind, configuration: ServiceConfiguration, context: BuildContext): Promise<BuiltImage>;
 }
 
-/** Creates the builder for servers that run as processes: PostgreSQL from the package registry, redis from the host. */
+/**
+ * Creates the builder for servers that run as processes.
+ * PostgreSQL comes from the package registry, redis from the host.
+ */
 export function createProcessDataBuilder(toolchains: Pick<ToolchainStore, 'providePostgres'>): DataBuilder {
   return {
     async build(kind, { databaseVersion }, context) {

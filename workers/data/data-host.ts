@@ -1,6 +1,6 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { type DataServerRow, findDataServer } from '../../shared/data/store.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { ServerHealth } from './server-health.js';
 import type { AdminAddress } from './settle-postgres.js';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { decideVolume, redisConfiguration } from '../../shared/data/model.js';
@@ -14,11 +14,11 @@ import {
   volumesToRemove,
 } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { limitsOf } from '../../shared/services/catalog.js';
+import { limitsOf } from '../../shared/services/plan-catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
-import { discardTree } from '../core/folders.js';
 import { LastLines } from '../core/last-lines.js';
-import { ReleaseError } from '../failures/explained.js';
+import { discardTree } from '../core/remove-folders.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { scopeOf } from '../network/network-model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox, SandboxSpec } from '../sandbox/sandbox.js';

@@ -2,7 +2,7 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere, unlessAbsent } from '../../shared/core/exists.js';
 import type { ObservedVolume } from '../../shared/data/model.js';
-import { type DiscardDeps, discardTree } from '../core/folders.js';
+import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
 import { isRoot, ownDirectory, uidOf } from '../sandbox/service-users.js';
 import { TenantFileError, TenantFolder } from './tenant-folder.js';
 

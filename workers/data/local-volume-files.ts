@@ -1,7 +1,7 @@
 import { mkdir, open, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { type DiscardDeps, discardTree } from '../core/folders.js';
+import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
 import { DATA, type VolumeFiles } from './data-host.js';
 import type { DataVolume } from './data-volume.js';
 import { TenantFolder } from './tenant-folder.js';

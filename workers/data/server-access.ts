@@ -1,12 +1,12 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { ADMIN_USER } from '../../shared/data/model.js';
 import { type DataServerRow, findDataServer, holdDataServer, releaseHold, renewHold } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { runningReleases } from '../releases/release-store.js';
 import { replicasOf } from '../replicas/store.js';
@@ -65,7 +65,7 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
 const HOLD_RENEW_MS = 15_000;
 
 /**
- * Stops a service's server, runs `work` on its volume, and starts the server again, even if `work` fails.
+ * Stops a service's server, runs `work` on its volume, and starts it again, even if `work` fails.
  * Nothing can start the server meanwhile: a deployment that tries fails. Resolves when the server accepts connections.
  * The signal of `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds the server, and
  * what `work` throws.

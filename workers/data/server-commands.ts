@@ -54,7 +54,7 @@ export function postgresCommand({ planId, port, listen }: { planId: string; port
 }
 
 /**
- * Returns a command that runs redis-server or valkey-server with the configuration in `$CONFIGURATION`.
+ * Returns a command that runs redis-server or valkey-server. `$CONFIGURATION` holds the configuration.
  * On TERM the server writes its file and exits.
  */
 export function redisCommand(binary: string): string {

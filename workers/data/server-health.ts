@@ -1,10 +1,10 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { portOf, storageBytes, storageState } from '../../shared/data/model.js';
 import { findDataServer } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { databasePlanOf } from '../../shared/services/catalog.js';
-import { ReleaseError } from '../failures/explained.js';
+import { databasePlanOf } from '../../shared/services/plan-catalog.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { ServerProbe } from '../runtime/readiness-probe.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';

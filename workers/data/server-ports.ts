@@ -1,9 +1,9 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { portOf } from '../../shared/data/model.js';
 import { type DataServerRow, dataServersOfHost, recordReach } from '../../shared/data/store.js';
 import { freePort } from '../core/free-port.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 
 /** Ports of this host that a new server must not get. */
 export interface TakenPorts {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { ADMIN_USER, type StorageState } from '../../shared/data/model.js';
-import { withinTime } from '../core/time-limit.js';
+import { withinTime } from '../core/within-time.js';
 import { withSession } from './server-session.js';
 
 /** The longest session of the platform's own user, in milliseconds. A worker that shuts down waits for it. */
@@ -32,8 +32,9 @@ export interface WantedTenant {
 }
 
 /**
- * Makes the tenant's user and database if they are missing, and sets password, connection limit and storage bound.
- * May be repeated. The user owns its database and is no superuser.
+ * Makes the tenant's user and database if they are missing, and sets the user's limits.
+ * These are password, connection limit and storage bound. May be repeated. The user owns its database and is no
+ * superuser.
  */
 export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
   await asAdmin(admin, async (client) => {

@@ -2,7 +2,7 @@ import { openPasswords } from '../../shared/data/commands.js';
 import { type StorageState, storageBytes, storageState } from '../../shared/data/model.js';
 import { type DataServerRow, dataServersOfHost, recordUsage } from '../../shared/data/store.js';
 import { getDeployment } from '../../shared/deployments/store.js';
-import { databasePlanOf } from '../../shared/services/catalog.js';
+import { databasePlanOf } from '../../shared/services/plan-catalog.js';
 import { getService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { replicasOf } from '../replicas/store.js';

@@ -2,7 +2,7 @@ import { constants, type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, opendir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
-import { ExplainedError } from '../failures/explained.js';
+import { ExplainedError } from '../failures/explained-errors.js';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 /** Opens a name without its content, even that of a socket. Node.js has no constant for this Linux flag. */

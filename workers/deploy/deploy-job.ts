@@ -1,10 +1,13 @@
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { performDeployment } from './perform-deployment.js';
 import { retireOldReleases } from './retire-releases.js';
 
-/** Handles the queue `deploy`: runs the deployment to its end, then retires the releases that it replaced. */
+/**
+ * Handles the queue `deploy`.
+ * Runs the deployment to its end, then retires the releases that it replaced.
+ */
 export async function deployJob(
   deps: JobDeps,
   { deploymentId }: Payloads['deploy'],

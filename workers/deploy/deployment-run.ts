@@ -1,7 +1,7 @@
 import type { BuiltImage } from '../../shared/images/model.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import type { Work } from '../engine/perform.js';
+import type { Work } from '../engine/perform-record.js';
 import type { LogChannel } from '../logs/log-sink.js';
 import type { DeployedService } from '../releases/deployment-parts.js';
 import type { JobDeps } from '../worker-deps.js';

@@ -3,7 +3,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { exists } from '../../shared/core/exists.js';
-import { Interrupted } from '../failures/interrupted.js';
+import { Interrupted } from '../failures/interruption-errors.js';
 
 /** A deployment that one worker runs. */
 export interface RunKey {
@@ -163,7 +163,7 @@ function fileOf({ id, fence }: RunKey): string {
 }
 
 /**
- * Synchronous: there are few names, and a thread of the pool would take five times as long and delay each deployment.
+ * Returns the names in a folder, synchronously. A thread of the pool would take five times as long for the few names.
  */
 function namesIn(folder: string): string[] {
   try {

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { DEPLOYMENTS } from '../../shared/deployments/kind.js';
 import {
   type ActiveState,
@@ -10,12 +10,12 @@ import {
 import { getDeployment } from '../../shared/deployments/store.js';
 import type { ClaimRules } from '../../shared/engine/transition.js';
 import { SealError } from '../../shared/secrets/keyring.js';
-import { credentialsOf } from '../../shared/services/source.js';
+import { credentialsOf } from '../../shared/services/service-source.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { type Handler, perform, type Work } from '../engine/perform.js';
-import { ReleaseError } from '../failures/explained.js';
-import { Masker } from '../masking/mask.js';
+import { type Handler, perform, type Work } from '../engine/perform-record.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { Masker } from '../masking/masker.js';
 import { deploymentParts } from '../releases/deployment-parts.js';
 import { openRepository } from '../releases/release-spec.js';
 import type { LeftBehind } from '../releases/release-store.js';
@@ -184,7 +184,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/** A later try could not do better. */
+/** Throws an explained error, because a later try could not do better. */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow } from '../../shared/core/database/client.js';
+import { type Db, oneRow } from '../../shared/core/database/database-client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import type { Lease } from '../../shared/engine/leases.js';
 import { cancelOpenRuns, findRun } from '../../shared/runs/store.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { perform } from '../engine/perform.js';
-import { ReleaseError } from '../failures/explained.js';
-import { Interrupted } from '../failures/interrupted.js';
+import { perform } from '../engine/perform-record.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { Interrupted } from '../failures/interruption-errors.js';
 import { runHandler } from '../runs/perform-run.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { DeploymentRun } from './deployment-run.js';
@@ -52,7 +52,7 @@ export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, hel
 }
 
 /**
- * Stores the run of a deployment's pre-deploy command if it is missing, and notes it in the running step.
+ * Stores the run of a pre-deploy command if it is missing, and notes it in the running step.
  * Returns its id. Throws `Interrupted` if the deployment's lease is lost.
  */
 async function ensureRun(db: Db, { id: deploymentId, fence }: Lease, command: string): Promise<string> {

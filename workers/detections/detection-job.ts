@@ -1,17 +1,17 @@
 import { realpath } from 'node:fs/promises';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { DETECTION_TIMEOUT_MS } from '../../shared/detections/model.js';
 import { findDetection, finishDetection } from '../../shared/detections/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { credentialsOf, repositoryProblem } from '../../shared/services/source.js';
+import { credentialsOf, repositoryProblem } from '../../shared/services/service-source.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openBuildFolder } from '../builders/build-folder.js';
 import { readFiles } from '../builders/reader/read-files.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { BuildError, SourceError } from '../failures/explained.js';
-import { Masker } from '../masking/mask.js';
+import { BuildError, SourceError } from '../failures/explained-errors.js';
+import { Masker } from '../masking/masker.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**

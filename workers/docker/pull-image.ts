@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { explainPull } from '../failures/pull-error.js';
-import { type Engine, engineMessage, engineStatus } from './engine.js';
+import { type Engine, engineMessage, engineStatus } from './docker-engine.js';
 import { readEvents } from './engine-events.js';
-import { authconfig, type RegistryAccount } from './registry.js';
+import { authconfig, type RegistryAccount } from './registry-accounts.js';
 
 /** Returns the digest to which an image's name resolves at its registry now: 64 hex digits. Throws `PullError`. */
 export async function resolveDigest(

@@ -1,5 +1,5 @@
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import {
   acknowledgeRoutes,

@@ -1,5 +1,5 @@
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { TrafficMeter } from './traffic-meter.js';
 import { recordTraffic } from './traffic-store.js';
@@ -36,7 +36,7 @@ export class TrafficReport {
     await this.report();
   }
 
-  /** Reports now, unless a report is under way. Never rejects. */
+  /** Reports now, unless another report is in progress. Never rejects. */
   report(): Promise<void> {
     this.#running ??= this.#report().finally(() => {
       this.#running = null;

@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { FINEST } from '../../shared/metrics/model.js';
 
 /** One service's answers at an edge since its last report. */

@@ -1,10 +1,10 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { CHANNELS, type Listener } from '../../shared/core/database/listener.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { WorkKind } from '../../shared/engine/kind.js';
 import { type Lease, renewLeases } from '../../shared/engine/leases.js';
-import { Interrupted } from '../failures/interrupted.js';
+import { Interrupted } from '../failures/interruption-errors.js';
 
 const RENEW_MS = 2000;
 

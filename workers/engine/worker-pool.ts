@@ -1,10 +1,10 @@
 import { type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { onAbort } from '../../shared/core/on-abort.js';
-import { type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from '../../shared/queues/catalog.js';
-import type { Engine } from '../../shared/queues/engine.js';
-import { Interrupted, JobFailed } from '../failures/interrupted.js';
+import type { Engine } from '../../shared/queues/queue-engine.js';
+import { type Payloads, QUEUE_NAMES, QUEUES, type QueueName } from '../../shared/queues/work-catalog.js';
+import { Interrupted, JobFailed } from '../failures/interruption-errors.js';
 import { printable } from '../logs/log-sink.js';
 import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';

@@ -1,4 +1,4 @@
-import { PLANS } from '../../shared/services/catalog.js';
+import { PLANS } from '../../shared/services/plan-catalog.js';
 import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { KNOWN_FAILURES } from './known-failures.js';
 
@@ -8,8 +8,9 @@ export const FIRST_LINES = 50;
 export const ADVICE_LINES = 100;
 
 /**
- * Returns advice for the first known failure in the beginning or end of an output; null if there is none.
- * The order of the table decides, not the order of the lines: a specific failure comes before its consequences.
+ * Returns advice for the first known failure in the beginning or end of an output.
+ * Returns null if there is none. The order of the table decides, not the order of the lines: a specific failure comes
+ * before its consequences.
  */
 export function adviceFor(output: readonly string[], facts: FailureFacts): string | null {
   const known = recognise(output, facts);

@@ -1,4 +1,4 @@
-import { PLANS } from '../../shared/services/catalog.js';
+import { PLANS } from '../../shared/services/plan-catalog.js';
 import type { FailureFacts, KnownFailure } from './known-failure.js';
 import { LANGUAGE_FAILURES } from './language-failures.js';
 

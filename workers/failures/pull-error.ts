@@ -1,4 +1,4 @@
-import type { RegistryAccount } from '../docker/registry.js';
+import type { RegistryAccount } from '../docker/registry-accounts.js';
 
 /** Why an image could not be pulled, for the person who deployed. */
 export class PullError extends Error {

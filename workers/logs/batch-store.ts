@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { LogBatchRow, LogLine, LogSource } from '../../shared/logs/model.js';
 
 export interface NewLogBatch {

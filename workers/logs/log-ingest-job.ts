@@ -1,7 +1,7 @@
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import type { JobDeps } from '../worker-deps.js';
 import { serviceOfBatch } from './batch-store.js';
-import { ingestTurn } from './ingest.js';
+import { ingestTurn } from './ingest-batches.js';
 
 /**
  * Handles the queue `log-ingest`: gives waiting lines their ids (specification, Logs).

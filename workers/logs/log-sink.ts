@@ -1,11 +1,11 @@
-import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, isRefusal, refusalReason, type Transaction } from '../../shared/core/database/database-client.js';
 import { makeDue } from '../../shared/engine/due-records.js';
 import { LOG_BATCHES } from '../../shared/logs/kind.js';
 import type { LogLevel, LogLine, LogSource } from '../../shared/logs/model.js';
 import type { Dispatcher } from '../../shared/queues/dispatcher.js';
-import { Masker } from '../masking/mask.js';
+import { Masker } from '../masking/masker.js';
 import { type NewLogBatch, oldestBatch } from './batch-store.js';
-import { ingestLogs } from './ingest.js';
+import { ingestLogs } from './ingest-batches.js';
 import { batchesOf, storeBatches, storeLines } from './store-lines.js';
 
 const FLUSH_MS = 25;
@@ -156,15 +156,13 @@ export class LogChannel {
   }
 }
 
-/**
- * Replaces lines that the database refuses by a note. Without it, they would be tried forever and block later lines.
- */
+/** Replaces lines that the database refuses by a note. Otherwise they would be tried for ever and block later lines. */
 export function leftOut<T extends { lines: LogLine[] }>(batch: T, error: unknown): T {
   const message = `${batch.lines.length} lines could not be stored and are left out here (${refusalReason(error)})`;
   return { ...batch, lines: [{ level: 'warn', message, timestamp: new Date().toISOString() }] };
 }
 
-/** PostgreSQL stores no NUL and UTF-8 has no lone surrogates; both become the replacement character. */
+/** Replaces NUL, which PostgreSQL cannot store, and lone surrogates by U+FFFD. */
 export function printable(text: string): string {
   return Buffer.from(text).toString().replaceAll('\0', '\ufffd');
 }

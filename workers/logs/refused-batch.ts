@@ -1,13 +1,14 @@
-import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { isRefusal, refusalReason, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { setLastLogId } from './batch-store.js';
 
-/** A batch is split at most this often; what is refused after that is left out as a whole. */
+/** A batch is split at most this often. Parts that are still refused are left out as a whole. */
 const MAX_SPLITS = 40;
 
 /**
- * Stores a service's oldest batch if the database refuses it as it is: in halves, and of what is refused still, a line that
- * says how much is left out. The batch is deleted, so that no other waits behind it. The caller holds the counter's lock.
+ * Stores a service's oldest batch, which the database has refused as a whole, in halves.
+ * For a part that is still refused, stores a line that says how much is left out. Deletes the batch, so that no other
+ * one waits behind it. The caller holds the counter's lock.
  */
 export async function storeRefusedBatch(
   trx: Transaction,

@@ -1,12 +1,12 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { DAYS_TO_EXPIRY, expiresOn, type LogLine, type LogSource } from '../../shared/logs/model.js';
 import { insertLogBatches, type NewLogBatch, partsOf } from './batch-store.js';
 
 /**
- * Raising the counter and inserting the lines are one statement, so an id is given once and together with its line. The
- * counter's row lock is held until the commit: ids appear in the order of commits, and a reader that follows the cursor
- * misses no line. A service whose batches still wait gives no id, because their lines are older.
+ * One statement raises the counter and inserts the lines, so each id is given once and together with its line. The
+ * counter's row is locked until the commit: ids appear in commit order, and a reader who follows the cursor misses no
+ * line. If batches of the service still wait, no id is given, because their lines are older.
  */
 const STORE = prepare<{ stored: number }>(
   `with kept as (
@@ -28,14 +28,18 @@ const STORE = prepare<{ stored: number }>(
 );
 
 /**
- * Stores lines in a service's log at once (specification, Logs). If older lines of the service still wait as batches, these
- * become batches too, and a log-ingest job is due for them. Returns false if so.
+ * Stores lines in a service's log at once (specification, Logs). Returns false if they have to wait.
+ * If older lines of the service still wait in batches, these lines become batches too, and a log-ingest job becomes
+ * due.
  */
 export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
   return storeBatches(db, [batch]);
 }
 
-/** Like `storeLines`, for batches of one deployment and one run that follow each other. Few enough lines are one statement. */
+/**
+ * Does as `storeLines` for consecutive batches of one deployment and one run. Merges a small number of lines into one
+ * statement.
+ */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;
   if (first === undefined) return true;
@@ -52,7 +56,7 @@ export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Pro
 type SourcedLine = LogLine & { source: LogSource };
 type Owner = Pick<NewLogBatch, 'serviceId' | 'deploymentId' | 'runId'>;
 
-/** Lines as batches, each of lines that have one source. Their order stays. */
+/** Splits lines into batches, each with lines of one source. Keeps their order. */
 export function batchesOf(
   { serviceId, deploymentId, runId = null }: Owner,
   lines: readonly SourcedLine[],
@@ -66,7 +70,7 @@ export function batchesOf(
   return batches;
 }
 
-/** Returns false if older lines of the service wait. */
+/** Stores a part in one statement. Returns false if older lines of the service wait. */
 async function storePart(
   db: Db,
   { serviceId, deploymentId, runId = null }: Owner,

@@ -1,7 +1,7 @@
-/** Two independent polynomial hashes modulo 2^32: texts of which both are equal are taken for equal. */
+/** Two independent polynomial hashes modulo 2^32. Two texts count as equal if both hashes are equal. */
 const BASES = [0x01000193, 0x85ebca6b] as const;
 
-/** Hashes of every part of a text in constant time each. */
+/** Computes the hash of any part of a text in constant time. */
 class PartHashes {
   readonly #sums: [Int32Array, Int32Array];
   readonly #powers: Powers;
@@ -21,7 +21,7 @@ class PartHashes {
     }
   }
 
-  /** One of the two hashes of `length` units from `start` on. */
+  /** Returns one of the two hashes of `length` units from `start` on. */
   of(which: 0 | 1, start: number, length: number): number {
     const sums = this.#sums[which];
     const power = this.#powers.of(which, length);
@@ -29,7 +29,7 @@ class PartHashes {
   }
 }
 
-/** The powers of both bases, as far as they were needed. */
+/** The powers of both bases, computed as far as needed. */
 class Powers {
   #powers: [Int32Array, Int32Array] = [Int32Array.of(1), Int32Array.of(1)];
 
@@ -52,14 +52,14 @@ function powersOf(base: number, size: number): Int32Array {
 }
 
 /**
- * Marks by their length and hash, with the length of the longest pattern that begins each: a hash table with open
- * addressing in typed arrays, which is several times as quick as a Map and takes a third of its memory.
+ * Marks by length and hash, each with the length of the longest pattern that is a prefix of the mark. The hash table
+ * uses open addressing in typed arrays, which is several times as fast as a Map and takes a third of its memory.
  */
 class Marks {
   #slots = new Int32Array(4 * 1024);
   #size = 0;
 
-  /** -1 if there is no such mark. */
+  /** Returns -1 if there is no such mark. */
   get(length: number, first: number, second: number): number {
     const slots = this.#slots;
     const at = placeOf(slots, length, first, second);
@@ -99,32 +99,31 @@ function placeOf(slots: Int32Array, length: number, first: number, second: numbe
   }
 }
 
-/** Every pattern is at least this long. */
+/** The least length of a pattern, in characters. */
 export const MIN_PATTERN_LENGTH = 6;
 const OUTGOING = [1, 2, 3, 4, 5].reduce((power) => Math.imul(power, BASES[0]), 1);
 const FILTER_BITS = 16;
 
 /**
- * Finds, at every place of a text, the longest of many patterns that begins there. A text costs its length times the
- * logarithm of the longest pattern's length, whatever the patterns are; a place at which no pattern begins costs one lookup.
- *
- * Each pattern leaves marks at the lengths at which a binary search for its length looks. A mark knows the longest pattern
- * that begins it, so that a search which follows a mark in vain still has what it passed (Waldvogel's search for the
- * longest matching prefix). Marks are hashes: the index costs 32 to 64 bytes for each, and a pattern has the logarithm of
- * its length of them. That is why this is no Aho-Corasick automaton, which has a state for each character: 64 KiB of
- * secrets become 1.2 million states in modern-ahocorasick, 30 times the memory, and that one matches graphemes, so that it
- * misses a secret which a combining mark follows.
+ * Finds, at every position of a text, the longest of many patterns that begins there. The cost of a text is its length
+ * times the logarithm of the longest pattern's length; a position at which no pattern begins costs one lookup.
+ * This is Waldvogel's search for the longest matching prefix. Each pattern leaves marks at the lengths that a binary
+ * search for its length visits. A mark knows the longest pattern that is its prefix, so that a search which follows a
+ * mark in vain still has the best match so far. Marks are hashes: each costs 32 to 64 bytes, and a pattern has as many
+ * as the logarithm of its length. An Aho-Corasick automaton would have a state for each character: 64 KiB of secrets
+ * become 1.2 million states in modern-ahocorasick, 30 times the memory. It also matches graphemes, so that it misses a
+ * secret before a combining mark.
  */
 export class PrefixIndex {
   readonly #marks = new Marks();
   readonly #powers = new Powers();
-  /** Says quickly that no pattern begins with characters of a hash. */
+  /** Quickly excludes positions at which no pattern can begin, by a hash of the first characters. */
   readonly #filter = new Uint8Array(1 << FILTER_BITS);
   readonly #highest: number;
   /** Length of the longest pattern. */
   readonly longest: number;
 
-  /** Patterns of less than `MIN_PATTERN_LENGTH` are left out. */
+  /** Ignores patterns that are shorter than `MIN_PATTERN_LENGTH`. */
   constructor(patterns: Iterable<string>) {
     const sorted = [...new Set(patterns)].filter(({ length }) => length >= MIN_PATTERN_LENGTH);
     sorted.sort((a, b) => a.length - b.length);
@@ -133,7 +132,9 @@ export class PrefixIndex {
     for (const pattern of sorted) this.#add(pattern);
   }
 
-  /** Calls `visit` with the place and the length of the longest pattern that begins there, place by place. */
+  /**
+   * Calls `visit`, in ascending order, with each position at which a pattern begins and the length of the longest one.
+   */
   each(text: string, visit: (start: number, length: number) => void): void {
     if (this.longest === 0 || text.length < MIN_PATTERN_LENGTH) return;
     let hashes: PartHashes | undefined;
@@ -150,7 +151,7 @@ export class PrefixIndex {
     }
   }
 
-  /** Shorter patterns are in the index already, so that what begins a mark of this one is known. */
+  /** Patterns are added in ascending length, so the prefixes of each mark are already known. */
   #add(pattern: string): void {
     const { length } = pattern;
     const hashes = new PartHashes(pattern, this.#powers);
@@ -182,7 +183,7 @@ export class PrefixIndex {
   }
 }
 
-/** Returns the hash of the first characters of a text; `each` rolls it on. */
+/** Returns the hash of a text's first characters. `each` updates it from position to position. */
 function firstHash(text: string): number {
   let hash = 0;
   for (let i = 0; i < MIN_PATTERN_LENGTH; i++) hash = (Math.imul(hash, BASES[0]) + text.charCodeAt(i)) | 0;

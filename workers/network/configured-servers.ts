@@ -16,8 +16,8 @@ export interface NamedServer {
 }
 
 /**
- * Returns the servers that settings name, such as proxies and registries: every URL, and in variables of proxies also
- * `host:port`.
+ * Returns the servers that settings name, such as proxies and registries.
+ * These are all URLs, and in variables of proxies also `host:port`.
  */
 export function serversIn(settings: Readonly<Record<string, string>>): NamedServer[] {
   const found: NamedServer[] = [];
@@ -86,8 +86,8 @@ export interface Resolvers {
 }
 
 /**
- * Returns the IPv4 name servers of this host. systemd-resolved listens on loopback only, and keeps the servers that it
- * asks in the text of a second file.
+ * Returns the IPv4 name servers of this host.
+ * If systemd-resolved is used, it listens on loopback only, and a second file has the servers that it asks.
  */
 export function resolversOf(resolvConf: string, upstreamConf: string): Resolvers {
   const usual = nameserversOf(resolvConf);

@@ -1,9 +1,9 @@
-/** The share of one sandbox in the table in which the host's kernel tracks all connections. */
+/** One sandbox's share of the table in which the host's kernel tracks all connections. */
 export interface ConnectionBounds {
   /** Open connections. */
   atOnce: number;
   perSecond: number;
-  /** True if the kernel can forget closed connections of sandboxes sooner than others. */
+  /** True if the kernel can be told to forget closed connections of sandboxes sooner. */
   forgets: boolean;
 }
 
@@ -22,7 +22,7 @@ export function connectionBounds(tracked: number, forgets: boolean): ConnectionB
   return { atOnce, perSecond: forgets ? PER_SECOND.forgets : PER_SECOND.keeps, forgets };
 }
 
-/** An nft script. A kernel that cannot forget closed connections sooner refuses it. */
+/** An nft script that a kernel refuses if it cannot forget closed connections sooner. */
 export const FORGETS_TRIAL = `add table inet ranvier_trial
 add ct timeout inet ranvier_trial closed ${CLOSED_TIMES}
 add chain inet ranvier_trial c
@@ -37,7 +37,7 @@ export function connectionTable(token: string): string {
 /**
  * Returns the nft script that bounds the connections of sandboxes, whose links are `ours`.
  * The table is never replaced, because its counts would be lost. Its chains run after those that drop packets with a
- * forged address. A connection that is refused here is not tracked.
+ * forged address. A refused connection is not tracked.
  */
 export function connectionRules(token: string, ours: string, { atOnce, perSecond, forgets }: ConnectionBounds): string {
   const table = `inet ${connectionTable(token)}`;

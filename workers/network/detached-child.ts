@@ -23,7 +23,10 @@ export async function groupOf(pid: number): Promise<number> {
   return Number(statFields(stat)[2]);
 }
 
-/** Returns the identity of a child that may outlive this process. Its start is '' if it has ended already; `answered` then rejects. */
+/**
+ * Returns the identity of a child that may outlive this process. If it has already ended, its start is '' and
+ * `answered` rejects.
+ */
 export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   if (child.pid === undefined) await once(child, 'spawn');
   const pid = child.pid ?? 0;
@@ -31,7 +34,10 @@ export async function identify(child: ChildProcess): Promise<ProcessIdentity> {
   return { pid, startedAt: (await processStart(pid)) ?? '' };
 }
 
-/** Resolves when the child has written to this descriptor. Rejects with its output if it ends before, and after `READY_MS`. */
+/**
+ * Resolves when the child has written to this descriptor. Rejects with the child's output if it ends first, and after
+ * `READY_MS`.
+ */
 export async function answered(
   child: ChildProcess,
   name: string,
@@ -55,7 +61,7 @@ export async function answered(
   }
 }
 
-/** What a child has written to its standard error so far. */
+/** Returns what a child has written to standard error so far. */
 export async function errorText(child: ChildProcess): Promise<string> {
   const chunk: unknown = child.stderr?.read();
   return chunk === null || chunk === undefined ? '' : String(chunk);

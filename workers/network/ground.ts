@@ -3,17 +3,19 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/** Where the links of sandboxes lead: the host itself or, without root, a namespace that stands for the host. */
+/** Where the sandboxes' links end: the host itself or, without root, a namespace that stands for the host. */
 export interface Ground {
-  /** Arguments before a tool (`ip`, `nft`) that let it work there. They change when the ground is made anew. */
+  /**
+   * Arguments before a tool (`ip`, `nft`) that make it work in the ground. They change when the ground is made again.
+   */
   readonly enter: readonly string[];
-  /** Arguments before `--net=` that let a command join the namespace of a sandbox. */
+  /** Arguments before `--net=` that let a command join a sandbox's namespace. */
   readonly join: readonly string[];
   /** The folder with the files of the sandboxes' namespaces, as this process sees it. */
   readonly namespaces: string;
-  /** The file that lists its links, as this process sees it. */
+  /** The file that lists the ground's links, as this process sees it. */
   readonly links: string;
-  /** Makes the ground unless it exists. Resolves to true if it was made anew, so that its rules are gone. */
+  /** Makes the ground unless it exists. Resolves to true if it was made again, so that its rules are gone. */
   ensure(): Promise<boolean>;
   /** Translates a sandbox's own address to the one at which this host reaches it, and back. */
   mirror(address: string): string;
@@ -21,7 +23,7 @@ export interface Ground {
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
   /** Closes the port that `open` opened. */
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
-  /** Opens the ports of sandboxes that are closed, and closes the ports of sandboxes that are gone. */
+  /** Opens missing ports of sandboxes, and closes the ports of sandboxes that are gone. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
   /** Removes the ground unless a sandbox needs it. */
   end(): Promise<void>;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { resolvText } from './configured-servers.js';
@@ -37,13 +37,13 @@ import { hostAddresses } from './network-settings.js';
 import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** The rules are set at most this often in a row if sandboxes come and go meanwhile. */
+/** The rules are set at most this often in a row when sandboxes come and go meanwhile. */
 const APPLY_TRIES = 20;
 
 /**
- * The namespaces of this host's sandboxes: each has a link to the host and an address, and one nftables table decides which
- * of them may connect. Files below DATA_DIR record which sandbox has which address, so that all workers of the host agree, also after
- * one has died.
+ * The namespaces of this host's sandboxes. Each has a link to the host and an address, and one nftables table decides
+ * which of them may connect. Files below DATA_DIR record each sandbox's address, so that all workers of the host agree,
+ * also after one has died.
  */
 export class HostNetwork {
   readonly #settings: NetworkSettings;
@@ -52,7 +52,7 @@ export class HostNetwork {
   readonly #log: Logger;
   readonly #slots: SlotFiles;
   readonly #names: HostsFiles;
-  /** Removals that nothing waits for. */
+  /** Removals that run in the background. */
   readonly #pending = new Set<Promise<void>>();
   #applying: Promise<void> = Promise.resolve();
 
@@ -70,7 +70,7 @@ export class HostNetwork {
     return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
 
-  /** Sets the rules and removes what is left of sandboxes that are gone, for example after a restart of the host. */
+  /** Sets the rules and removes what is left of sandboxes that are gone, for example after the host restarted. */
   async open(): Promise<void> {
     await this.#slots.prepare();
     await this.#names.open();
@@ -82,8 +82,8 @@ export class HostNetwork {
   }
 
   /**
-   * Makes the namespace of a sandbox. `port` is the one at which the host reaches it, if it listens on any. Rejects if the host
-   * refuses; nothing is left then.
+   * Makes the namespace of a sandbox. `port` is the port at which the host reaches it, if it listens on any. Rejects if
+   * the host refuses, and then leaves nothing behind.
    */
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
@@ -105,7 +105,7 @@ export class HostNetwork {
         this.#ground.enter,
       );
       const admitted = this.#nft(admitRules(this.#settings, slot)).catch(async () => {
-        // Another program has flushed the rules: sets all of them again, this one included.
+        // Another program has flushed the rules, so set all of them again, this one included.
         await this.apply();
       });
       for (const outcome of await Promise.allSettled([make, admitted])) {
@@ -126,8 +126,8 @@ export class HostNetwork {
   }
 
   /**
-   * Removes the namespace of a sandbox whose processes have ended. Does nothing if it has none. That of a build is removed in
-   * the background, because the next command of the build need not wait for it.
+   * Removes the namespace of a sandbox whose processes have ended. Does nothing if it has none. The namespace of a
+   * build is removed in the background, because the build's next command need not wait for it.
    */
   async release(id: string): Promise<void> {
     const slot = await this.#slots.find(id);
@@ -142,7 +142,7 @@ export class HostNetwork {
     this.#pending.add(pending);
   }
 
-  /** Makes sure that the ground exists. Sets the rules again if it had to be made anew. */
+  /** Makes the ground if it is missing, and then sets the rules again. */
   async #ensureGround(): Promise<void> {
     if (await this.#ground.ensure()) await this.apply();
   }
@@ -182,7 +182,10 @@ export class HostNetwork {
     return (await this.#slotAt(address))?.entry?.to ?? port;
   }
 
-  /** Makes a port of a sandbox reachable and returns the port at which the host reaches it. In a rootless network it replaces another. */
+  /**
+   * Makes a port of a sandbox reachable, and returns the port at which the host reaches it. In a rootless network, it
+   * replaces the port that was reachable before.
+   */
   async lead(id: string, port: number): Promise<number> {
     if (this.level === 'namespaces') return port;
     const slot = await this.#slots.find(id);
@@ -200,7 +203,7 @@ export class HostNetwork {
     await runScript(SET_PORTS, [slot.name], portRules(targets), this.#ground.enter);
   }
 
-  /** Arguments before a command that let it join a sandbox's network; null if that has none. */
+  /** Returns arguments before a command that let it join a sandbox's network; null if the sandbox has none. */
   async joining(id: string): Promise<string[] | null> {
     const slot = await this.#slots.find(id);
     return slot && this.#joining(slot.name);
@@ -210,7 +213,7 @@ export class HostNetwork {
     return [...this.#ground.join, `--net=${join(this.#ground.namespaces, name)}`, '--'];
   }
 
-  /** Replaces the rules as a whole, with every namespace that exists. */
+  /** Replaces all rules, with every existing namespace. */
   apply(): Promise<void> {
     const done = this.#applying.then(() => this.#apply());
     this.#applying = done.catch(() => undefined);
@@ -264,7 +267,7 @@ export class HostNetwork {
   async #apply(): Promise<void> {
     await this.#ground.ensure();
     const { uplink, ...settings } = this.#settings;
-    // The addresses of a host may change, for instance those of a notebook.
+    // The host's addresses may change, for example those of a notebook.
     const current = { ...settings, uplink: uplink && { ...uplink, hostAddresses: hostAddresses() } };
     let set: string | null = null;
     for (let tries = 0; tries < APPLY_TRIES; tries++) {

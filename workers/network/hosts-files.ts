@@ -2,7 +2,7 @@ import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'nod
 import { join } from 'node:path';
 import { hostsText, type Neighbour } from './network-model.js';
 
-/** A file of a scope without sandboxes is removed when it is older than this, in milliseconds. */
+/** The file of a scope without sandboxes is removed once it is older than this, in milliseconds. */
 const YOUNG_MS = 10 * 60_000;
 
 /** The files that are mounted over /etc/hosts in sandboxes: one for each scope, below DATA_DIR. */
@@ -20,7 +20,7 @@ export class HostsFiles {
     this.#hostFile = await readFile('/etc/hosts', 'utf8').catch(() => '');
   }
 
-  /** Writes the neighbours of each scope. Scopes that are not in the map have none. */
+  /** Writes the neighbours of each scope. A scope that is missing in the map has none. */
   async publish(neighbours: ReadonlyMap<string, readonly Neighbour[]>): Promise<void> {
     for (const scope of new Set([...neighbours.keys(), ...this.#published.keys()])) {
       const text = hostsText(neighbours.get(scope) ?? [], this.#hostFile);
@@ -30,7 +30,7 @@ export class HostsFiles {
     }
   }
 
-  /** Returns the path of a scope's file, which is made unless it exists. */
+  /** Returns the path of a scope's file, and makes the file if it is missing. */
   async fileOf(scope: string): Promise<string> {
     const path = this.#path(scope);
     await writeFile(path, hostsText([], this.#hostFile), { flag: 'wx', mode: 0o644 }).catch(

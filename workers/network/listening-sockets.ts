@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 
 /** A TCP socket that listens. */
 export interface ListeningSocket {
-  /** `0.0.0.0` and `::` are all addresses. */
+  /** `0.0.0.0` and `::` stand for all addresses. */
   address: string;
   port: number;
 }
@@ -20,7 +20,10 @@ export async function socketsOfNamespace(pid: number): Promise<ListeningSocket[]
   return [...parseSockets(tcp), ...parseSockets(tcp6 ?? '')];
 }
 
-/** The kernel lists listening sockets first, and an application may have opened a million connections. */
+/**
+ * Reads the beginning only. The kernel lists listening sockets first, and an application may have opened a million
+ * connections.
+ */
 async function beginningOf(path: string): Promise<string> {
   const file = await open(path, 'r');
   try {
@@ -49,7 +52,7 @@ export function parseSockets(text: string): ListeningSocket[] {
   return found;
 }
 
-/** The kernel prints each 32 bits of an address in the byte order of the machine, which is little-endian. */
+/** Converts an address. The kernel prints each 32 bits of it in the machine's byte order, which is little-endian. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).reverse());
   const numbers = bytes.map((byte) => Number.parseInt(byte, 16));

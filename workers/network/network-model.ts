@@ -14,18 +14,18 @@ export interface NetworkSpec {
 
 /** One namespace with its link and its address. */
 export interface NetworkSlot {
-  /** Its place in the block of addresses. */
+  /** The slot's number in the block of addresses. */
   number: number;
-  /** The sandbox that has it. */
+  /** The sandbox that uses the slot. */
   id: string;
-  /** Name of the namespace, and of the link to it on the host. Never used twice. */
+  /** The name of the namespace, and of its link on the host. Never reused. */
   name: string;
   scope: string;
   use: NetworkUse;
   hostName: string;
-  /** The port at which the host reaches it, if the host does not reach its own address. */
+  /** The port at which the host reaches the sandbox, if the host cannot reach its own address. */
   entry?: Entry | null;
-  /** When it was released, in milliseconds since the epoch; null while it is in use. */
+  /** When the slot was released, in milliseconds since the epoch; null while it is in use. */
   releasedAt: number | null;
 }
 
@@ -42,14 +42,14 @@ export interface Attachment {
   join: readonly string[];
   /** The address at which the edge reaches the sandbox. */
   address: string;
-  /** The port at which the edge reaches it, if that differs from its own. */
+  /** The port at which the edge reaches the sandbox, if it differs from the sandbox's own. */
   port?: number;
   /** Files to mount over /etc/hosts and, if not null, /etc/resolv.conf. */
   hostsFile: string;
   resolvFile: string | null;
 }
 
-/** 1,024 blocks of 4,094 addresses, of which an installation has one on each host. */
+/** 1,024 blocks of 4,094 addresses. An installation has one block on each host. */
 const POOL = '10.64.0.0/10';
 const BLOCK_BITS = 20;
 const BLOCK_SIZE = 2 ** (32 - BLOCK_BITS);
@@ -57,10 +57,10 @@ const BLOCKS = 2 ** (BLOCK_BITS - 10);
 /** The first address is the gateway's. */
 export const FIRST_SLOT = 2;
 export const LAST_SLOT = BLOCK_SIZE - 2;
-/** A released address is not used again for this time, in milliseconds: an edge may still have the old route. */
+/** A released address is not reused for this time, in milliseconds: an edge may still have the old route. */
 export const REST_MS = 120_000;
 
-/** Beginning of the names of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
+/** Returns the prefix of an installation's links and namespaces. `token` is the hash of its DATA_DIR. */
 export function namePrefix(token: string): string {
   return `rv${token.slice(0, 6)}`;
 }
@@ -78,8 +78,9 @@ export interface ScopedService {
 }
 
 /**
- * Returns the private network of a service: that of its environment, or the one that the services of its workspace
- * without an environment share, or one of its own if private networking is off.
+ * Returns the private network of a service.
+ * It is that of the service's environment, or the one that services without an environment share in a workspace, or the
+ * service's own if private networking is off.
  */
 export function scopeOf({ serviceId, workspaceId, environmentId, configuration }: ScopedService): string {
   if (!configuration.privateNetworking) return `service-${serviceId}`;
@@ -101,13 +102,13 @@ export function gatewayOf(block: string): string {
   return addressOf(block, 1);
 }
 
-/** Returns the slot of an address of the block; null if it is in none. */
+/** Returns the slot of an address; null if the address is not in the block. */
 export function slotOf(block: string, address: string): number | null {
   const slot = ipaddr.IPv4.isValidFourPartDecimal(address) ? numberOf(address) - firstOf(block) : -1;
   return slot >= FIRST_SLOT && slot <= LAST_SLOT ? slot : null;
 }
 
-/** Translates an address of a block to the one on the host's loopback that stands for it, and back. */
+/** Translates an address of a block to its mirror on the host's loopback, and back. */
 export function mirrorOf(address: string): string {
   return address.replace(/^(10|127)\./, (_, first) => (first === '10' ? '127.' : '10.'));
 }
@@ -120,9 +121,9 @@ export function isBlock(text: string): boolean {
 }
 
 /**
- * Returns the first block that overlaps none of the ranges that are in use, beginning at a place that depends on the
- * installation.
- * Null if there is none. Ranges are IPv4, in CIDR notation or single addresses.
+ * Returns the first block that overlaps no range in use; null if there is none. Ranges are IPv4, in CIDR notation or
+ * single addresses.
+ * The search begins at a place that depends on the installation.
  */
 export function chooseBlock(token: string, inUse: readonly string[]): string | null {
   const start = Number.parseInt(token.slice(0, 8), 16) % BLOCKS;
@@ -164,8 +165,9 @@ export interface Neighbour {
 }
 
 /**
- * Returns the text of /etc/hosts for the sandboxes of a scope. `localhost` is IPv4 only, so that an application that
- * listens on it can be reached. The names of other machines in the host's own file are kept.
+ * Returns the text of /etc/hosts for the sandboxes of a scope.
+ * `localhost` is IPv4 only, so that an application that listens on it can be reached. Names of other machines in the
+ * host's own file are kept.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
   const kept = hostFile.split('\n').filter((line) => {

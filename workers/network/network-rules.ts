@@ -7,16 +7,16 @@ export interface Endpoint {
   port: number;
 }
 
-/** Everything that the rules of this host depend on, except the sandboxes. */
+/** Everything that this host's rules depend on, except the sandboxes. */
 export interface NetworkSettings {
   token: string;
   dataDir: string;
   block: string;
-  /** Name servers. Sandboxes may connect to port 53 of them. */
+  /** Name servers. Sandboxes may connect to their port 53. */
   resolvers: readonly string[];
-  /** A name server on loopback, to which port 53 of the gateway leads; null if there is none. */
+  /** A name server on loopback, to which the gateway's port 53 is forwarded; null if there is none. */
   loopbackResolver: string | null;
-  /** EGRESS_ALLOW. */
+  /** The setting EGRESS_ALLOW. */
   egressAllow: readonly string[];
   /** Registries and proxies of the platform's environment, for builds. */
   sources: readonly Endpoint[];
@@ -28,7 +28,7 @@ export interface NetworkSettings {
   publicEndpoints: readonly Endpoint[];
   /** Users of this host that may connect to replicas. */
   edgeUsers: readonly number[];
-  /** The way out of the namespace that stands for the host; null if the rules are set on the host itself. */
+  /** The way out of the namespace that stands for the host; null if the rules apply to the host itself. */
   uplink: Uplink | null;
   connections: ConnectionBounds;
 }
@@ -38,16 +38,16 @@ interface Uplink {
   link: string;
   /** The address of the namespace on the link. */
   address: string;
-  /** Leads to the loopback of the host. */
+  /** The address that leads to the host's loopback. */
   gateway: string;
-  /** Addresses of the host itself. */
+  /** The host's own addresses. */
   hostAddresses: readonly string[];
 }
 
-/** Connections from the host to a sandbox enter at this port plus the sandbox's number. */
+/** A sandbox is reached from the host at this port plus the sandbox's number. */
 const FIRST_ENTRY = 10_000;
 
-/** Returns the port of the uplink at which connections to a sandbox enter. */
+/** Returns the uplink's port for connections to a sandbox. */
 export function entryPort(slot: number): number {
   return FIRST_ENTRY + slot;
 }
@@ -55,8 +55,8 @@ export function entryPort(slot: number): number {
 export const NETWORK_TABLE = 'ranvier_net_';
 
 /**
- * Addresses without public servers: private and shared networks, link-local addresses with the metadata of clouds, loopback,
- * benchmarks, multicast; and the two public-looking addresses at which Azure and Alibaba hand out credentials.
+ * Addresses without public servers: private and shared networks, link-local addresses with clouds' metadata, loopback,
+ * benchmarks and multicast. Azure and Alibaba hand out credentials at two addresses that look public.
  */
 const CLOSED = [
   '0.0.0.0/8',
@@ -87,7 +87,7 @@ export function networkRules(settings: NetworkSettings, slots: readonly NetworkS
   const table = tableName(token);
   const ours = `"${namePrefix(token)}*"`;
   const gateway = gatewayOf(block);
-  // A folder whose name cannot be quoted gets no comment. No other platform removes such a table.
+  // If the folder's name cannot be quoted, the table gets no comment, and no other platform removes it.
   const comment = /^[\w./ -]{1,100}$/.test(dataDir) ? `comment "${block} ${dataDir}"` : '';
   const dns = 'meta l4proto { tcp, udp } th dport 53';
   const allowed = [
@@ -160,13 +160,16 @@ ${unique(slots.map(({ scope }) => scope))
 `;
 }
 
-/** Rules for connections from the host to a sandbox. If the sandbox is gone, they are reset at once. */
+/** Returns rules for connections from the host to a sandbox. If the sandbox is gone, they are reset at once. */
 function ingressRules({ link }: Uplink, ours: string): string[] {
   const led = `iifname "${link}" ct status dnat`;
   return [`${led} oifname ${ours} accept`, `${led} reject with tcp reset`];
 }
 
-/** Rules for connections through the uplink: builds reach `loopbackPorts`, all reach the public endpoints, and nothing else of the host. */
+/**
+ * Returns rules for connections through the uplink. Builds reach `loopbackPorts`, all sandboxes reach the public
+ * endpoints, and the rest of the host is closed.
+ */
 function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink: Uplink): string[] {
   const ports = loopbackPorts.join(', ');
   const served = publicEndpoints.map(({ address, port }) => `${address} . ${port}`);
@@ -178,7 +181,7 @@ function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink
   ].filter((rule) => rule !== '');
 }
 
-/** Returns the nft script that adds one sandbox. Its cost does not depend on the number of sandboxes. */
+/** Returns the nft script that adds one sandbox, at a cost that does not depend on their number. */
 export function admitRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
   const { scope, name, use } = slot;
@@ -212,10 +215,7 @@ ${usesLoopback(slot, settings) ? `delete element ${table} loopback { "${name}" }
 `;
 }
 
-/**
- * Returns the nft script that leads the entry of a sandbox to another of its ports. nft refuses it if there was no
- * entry.
- */
+/** Returns the nft script that forwards a sandbox's entry to another port. Fails in nft without an entry. */
 export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const entries = `element inet ${tableName(settings.token)} entries`;
   const [element] = entryElement(settings, slot);
@@ -224,7 +224,7 @@ export function entryRules(settings: NetworkSettings, slot: NetworkSlot): string
     : `delete ${entries} { ${entryPort(slot.number)} }\nadd ${entries} { ${element} }\n`;
 }
 
-/** Returns the nft script inside a namespace that leads the ports of the host's loopback to the gateway. */
+/** Returns the nft script inside a namespace that forwards the host's loopback ports to the gateway. */
 export function loopbackRules({ block, loopbackPorts }: NetworkSettings): string {
   return `
 table ip ranvier_loopback {

@@ -18,7 +18,7 @@ import type { Endpoint, NetworkSettings } from './network-rules.js';
 import { runTool } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
-/** Marks what belongs to the installation of this data folder. */
+/** Returns the token that marks everything of the installation with this data folder. */
 export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
@@ -65,7 +65,7 @@ async function hostConnectionBounds(): Promise<ConnectionBounds> {
   return connectionBounds(Number(tracked) || 0, forgets);
 }
 
-/** Returns true if another range of the list contains this one. nft refuses a list with overlapping ranges. */
+/** Returns true if another range contains this one. nft refuses a list with overlapping ranges. */
 function inAnother(range: string, all: readonly string[]): boolean {
   const bits = (text: string) => Number(text.split('/')[1] ?? 32);
   return all.some((other, i) => {
@@ -74,7 +74,7 @@ function inAnother(range: string, all: readonly string[]): boolean {
   });
 }
 
-/** Returns the addresses of the API and the edge, if their names resolve to a public address of this host. */
+/** Returns the addresses of the API and the edge whose names resolve to a public address of this host. */
 async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   const url = new URL(config.publicUrl);
   const apiPort = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
@@ -86,15 +86,15 @@ async function publicEndpoints(config: Config): Promise<Endpoint[]> {
   return found.filter(({ address }) => own.has(address) && ipaddr.parse(address).range() === 'unicast');
 }
 
-/** This host's own addresses, without those of loopback. */
+/** Returns this host's own addresses, without loopback. */
 export function hostAddresses(): string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   return [...new Set(all.filter(({ internal }) => !internal).map(({ address }) => address))];
 }
 
 /**
- * Returns the installation's block of addresses, kept in DATA_DIR.
- * Another one is chosen if the host got a route to it and no sandbox uses it.
+ * Returns the installation's block of addresses, which is kept in DATA_DIR.
+ * Chooses another one if the host got a route to it and no sandbox uses it.
  */
 async function settleBlock(token: string, dataDir: string, alsoUsed: readonly string[]): Promise<string> {
   const folder = join(dataDir, 'network');

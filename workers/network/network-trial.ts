@@ -9,9 +9,9 @@ const TRIAL = { scope: 'trial', use: 'build', hostName: '' } as const;
 const PORT = 9;
 
 /**
- * Makes two namespaces of one network. From one of them it connects to the other and to the host's loopback, at the address `gateway`,
- * and the host connects to it. Rejects with what does not work. A firewall of the host may drop what it forwards, for instance
- * that of Docker if it was started first.
+ * Tests two namespaces of one network. Rejects with what does not work.
+ * One of them connects to the other and to the host's loopback, at the address `gateway`, and the host connects to it.
+ * A firewall of the host may drop forwarded packets, for example Docker's if it was started first.
  */
 export async function tryOut(network: HostNetwork, gateway: string): Promise<void> {
   await access('/usr/bin/nsenter').catch(() => runTool('nsenter', ['--version']));
@@ -46,7 +46,10 @@ interface Place {
   port: number;
 }
 
-/** Runs a server in a namespace that answers the host with what it finds at two places: `connected`, `timeout` or an error's code. */
+/**
+ * Runs a server in a namespace that tells the host what it finds at two places.
+ * It answers `connected`, `timeout` or an error's code.
+ */
 async function lookFrom(
   { join, address, port = PORT }: { join: readonly string[]; address: string; port?: number },
   places: readonly Place[],
@@ -79,7 +82,7 @@ async function lookFrom(
   }
 }
 
-/** What a server sends before it closes the connection; '' if it does not answer. */
+/** Returns what a server sends before it closes the connection; '' if it does not answer. */
 function textFrom(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     let found = '';

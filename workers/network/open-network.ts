@@ -1,7 +1,7 @@
 import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { SandboxLevel } from '../sandbox/sandbox.js';
 import { isRoot } from '../sandbox/service-users.js';
@@ -25,9 +25,9 @@ interface Deps {
 
 /** The networks of one host. */
 export interface HostNetworks {
-  /** The network of new sandboxes; null if they share the network of the host. */
+  /** The network of new sandboxes; null if they share the host's network. */
   current: HostNetwork | null;
-  /** The network of all sandboxes that have one, older ones included; null if none has. */
+  /** The network of all sandboxes that have one, older ones included; null if none has one. */
   all: HostNetwork | null;
 }
 
@@ -41,8 +41,9 @@ const NEEDS = {
 } as const;
 
 /**
- * Opens the networks of this host as NETWORK says, and logs what was chosen and why. Rejects if NETWORK is `namespaces` or
- * `rootless` and the host does not allow it. `level` is what sandboxes are on this host.
+ * Opens the networks of this host according to NETWORK, and logs the choice and its reason.
+ * Rejects if NETWORK is `namespaces` or `rootless` and the host does not allow it. `level` is the sandboxes' level on
+ * this host.
  */
 export async function openNetwork(deps: Deps, level: SandboxLevel): Promise<HostNetworks> {
   const { config, log } = deps;
@@ -93,8 +94,9 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
 }
 
 /**
- * Opens the network of older sandboxes that still have namespaces, although new ones share the network of the host. Their rules stay,
- * and each namespace is removed with its sandbox. Null if there is none, or if this worker cannot manage it.
+ * Opens the network of older sandboxes that have namespaces, although new ones share the host's.
+ * Their rules stay, and each namespace is removed with its sandbox. Returns null if there is none, or if this worker
+ * cannot manage it.
  */
 async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (level === 'rootless') return openRemainingRootless({ config, log }, level);
@@ -114,8 +116,9 @@ async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLev
 }
 
 /**
- * Sets the rules with a block of addresses that no other installation of the host has. If two start at the same time and choose the
- * same block, each sees the other's rules, and the one with the greater token chooses again.
+ * Sets the rules with a block of addresses that no other installation of the host has.
+ * If two start together and choose the same block, each sees the other's rules, and the one with the greater token
+ * chooses again.
  */
 async function claimBlock(dataDir: string, config: Config, edgeUsers: readonly number[], log: Logger) {
   for (let tries = 0; ; tries++) {

@@ -1,7 +1,7 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import type { SandboxLevel } from '../sandbox/sandbox.js';
@@ -24,8 +24,9 @@ interface Deps {
 const TRIAL_MS = 30_000;
 
 /**
- * Opens a network in which each sandbox has a namespace, without root: in a user namespace of the platform's user that stands
- * for the host, with slirp4netns as the way out. Rejects with the reason if the host does not allow it.
+ * Opens a network without root in which each sandbox has a namespace. Rejects with the reason if the host does not
+ * allow it.
+ * A user namespace of the platform's user stands for the host, and slirp4netns is the way out.
  */
 export async function openRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork> {
   if (process.platform !== 'linux' || isRoot()) throw new Error('the platform is root, or not on Linux');
@@ -56,7 +57,10 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/** Opens the network of older sandboxes, which stays until they end. Null if there is none, or if this worker cannot manage it. */
+/**
+ * Opens the network of older sandboxes, which stays until they end. Returns null if there is none, or if this worker
+ * cannot manage it.
+ */
 export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
   if (process.platform !== 'linux' || isRoot() || level !== 'rootless') return null;
   try {
@@ -101,7 +105,7 @@ async function prepare({ config, log }: Deps, dataDir: string) {
   return { network, uplink };
 }
 
-/** Returns the first network for the uplink that contains no address which sandboxes may reach. */
+/** Returns the first network for the uplink that contains no address that sandboxes may reach. */
 function freeUplink(wanted: readonly string[]): UplinkNetwork {
   const free = uplinkNetworks().find(({ range }) => !wanted.some((address) => overlaps(range, address)));
   if (free === undefined) throw new Error('EGRESS_ALLOW leaves no network for slirp4netns');

@@ -11,17 +11,13 @@ interface ForeignTable {
   comment: string;
 }
 
-/** Returns the tables of other installations of this host whose names have this prefix. */
+/** Returns the tables of other installations on this host that have this prefix and a comment. */
 export async function foreignTables(prefix: string, token: string): Promise<ForeignTable[]> {
-  const found: ForeignTable[] = [];
-  const names = (await nft('list tables\n')).matchAll(new RegExp(`^table inet ${prefix}([0-9a-f]{16})$`, 'gm'));
-  for (const [, other = ''] of names) {
-    if (other === token) continue;
-    const text = await nft(`list table inet ${prefix}${other}\n`).catch(() => '');
-    const comment = /^\s*comment "([^"]*)"$/m.exec(text)?.[1];
-    if (comment !== undefined) found.push({ token: other, comment });
-  }
-  return found;
+  // One listing for all: an installation that ends meanwhile would take away a table between two.
+  const listed = (await nft('list ruleset inet\n')).matchAll(
+    new RegExp(`^table inet ${prefix}([0-9a-f]{16}) \\{\\n\\s*comment "([^"]*)"$`, 'gm'),
+  );
+  return [...listed].flatMap(([, other = '', comment = '']) => (other === token ? [] : [{ token: other, comment }]));
 }
 
 interface ForeignNetwork {

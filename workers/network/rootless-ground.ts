@@ -31,7 +31,7 @@ interface Options {
   folder: string;
   token: string;
   network: UplinkNetwork;
-  /** False if slirp4netns must let nothing through to the host's loopback; the rules alone decide otherwise. */
+  /** True if slirp4netns lets connections through to the host's loopback. The rules decide which ones. */
   reachesLoopback: boolean;
   /** The ports of the host's loopback that lead to sandboxes. */
   ports: { first: number; last: number };
@@ -39,8 +39,8 @@ interface Options {
 }
 
 /**
- * Namespaces that stand for the host, for a platform that is not root: the links of sandboxes lead there instead of to the host. The
- * host reaches a sandbox at an address of its own loopback, which mirrors the sandbox's address.
+ * A namespace that stands for the host, for a platform without root: the sandboxes' links end there. The host reaches a
+ * sandbox at a loopback address that mirrors the sandbox's address.
  */
 export class RootlessGround implements Ground {
   readonly #options: Options;
@@ -90,7 +90,7 @@ export class RootlessGround implements Ground {
         await this.#api.add({ address: mirrorOf(address), port, guestPort }, network.address);
         return { port, to };
       } catch (error) {
-        // A program of the host that listens on all addresses may have the port.
+        // Another program that listens on all addresses may use the port.
         if (tries === ENTRY_TRIES) throw error;
       }
     }
@@ -105,7 +105,7 @@ export class RootlessGround implements Ground {
 
   async settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void> {
     await this.#processes.trimLog();
-    // A sandbox takes its slot before its port is opened, so the open ports are listed first.
+    // A sandbox takes its slot before its port is opened, so list the open ports first.
     const open = await this.#api.list();
     const wanted = new Map((await slots()).map((slot) => [entryPort(slot.number), slot]));
     for (const { id, guestPort } of open) if (!wanted.has(guestPort)) await this.#api.remove(id);

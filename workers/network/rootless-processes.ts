@@ -5,7 +5,7 @@ import { isRunning, type ProcessIdentity } from '../../shared/core/process-ident
 import { signalProcess } from '../../shared/core/signal-process.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { withFileLock } from '../core/file-lock.js';
-import { MARKER, markedProcesses } from '../sandbox/proc.js';
+import { MARKER, markedProcesses } from '../sandbox/process-table.js';
 import { answered, endGroup, errorText, groupOf, identify } from './detached-child.js';
 import { HOLD, UPLINK } from './network-scripts.js';
 import { SlotFiles } from './slot-files.js';
@@ -32,9 +32,9 @@ interface Options {
 }
 
 /**
- * The two processes of a network without root: one holds a user namespace and a network namespace that stand for the host, and
- * slirp4netns connects these to the host's network. They outlive the worker; a worker that starts takes them over. The workers of one
- * DATA_DIR share them.
+ * The two processes of a network without root. One holds a user namespace and a network namespace that stand for the
+ * host; slirp4netns connects these to the host's network. They outlive the worker, and the next worker takes them over.
+ * The workers of one DATA_DIR share them.
  */
 export class RootlessProcesses {
   readonly #options: Options;
@@ -58,12 +58,12 @@ export class RootlessProcesses {
     return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }
 
-  /** Empties the log to which slirp4netns writes a line for each request. */
+  /** Empties slirp4netns's log, which gets a line for each request. */
   async trimLog(): Promise<void> {
     await truncate(this.#log).catch(() => undefined);
   }
 
-  /** Starts the processes that do not run. Resolves to true if it started any. Concurrent calls share one attempt. */
+  /** Starts the processes that do not run. Resolves to true if it started one. Concurrent calls share one attempt. */
   ensure(): Promise<boolean> {
     this.#ensuring ??= this.#ensure().finally(() => {
       this.#ensuring = null;
@@ -125,7 +125,7 @@ export class RootlessProcesses {
     const log = await open(this.#log, 'a', 0o600);
     await rm(join(this.#options.folder, UPLINK_SOCKET), { force: true });
     try {
-      // It writes to descriptor 3 when it is ready, and ends when descriptor 4 closes with the holder.
+      // slirp4netns writes to descriptor 3 when it is ready, and ends when the holder's end closes descriptor 4.
       const fixed = ['--ready-fd=3', '--exit-fd=4', `--api-socket=${UPLINK_SOCKET}`, String(holder), UPLINK_NAME];
       const args = ['-c', UPLINK, 'network', ...this.#options.uplink, ...fixed];
       const child = this.#spawn('/bin/sh', args, ['ignore', log.fd, log.fd, 'pipe']);
@@ -142,7 +142,7 @@ export class RootlessProcesses {
     return spawn(file, args, { cwd: this.#options.folder, env, stdio, detached: true });
   }
 
-  /** A mark that differs from those of sandboxes, so that their sweep does not find it. */
+  /** Differs from the marks of sandboxes, so that their sweep does not find these processes. */
   get #mark(): string {
     return `network:${this.#options.token}`;
   }
@@ -160,7 +160,10 @@ export class RootlessProcesses {
     await this.#killStrays(holder.pid);
   }
 
-  /** Ends processes that were started but not recorded, because a worker was killed meanwhile, except the group of one process. */
+  /**
+   * Kills processes that were started but not recorded, because a worker was killed meanwhile. Spares one process
+   * group.
+   */
   async #killStrays(except: number | null): Promise<void> {
     for (const pid of (await markedProcesses(this.#mark)).keys()) {
       if (except === null || (await groupOf(pid)) !== except) signalProcess(pid, 'SIGKILL');
@@ -168,8 +171,8 @@ export class RootlessProcesses {
   }
 
   /**
-   * Ends the sandboxes whose networks were connected to a holder that has ended: nothing reaches them any more. Their ports are forgotten,
-   * and the supervisor starts them again.
+   * Ends the sandboxes whose holder has ended, because they cannot be reached any more. Forgets their ports; the
+   * supervisor starts them again.
    */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;

@@ -3,7 +3,7 @@ import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 const TIMEOUT_MS = 20_000;
 
-/** Runs a tool of the host with this text as its standard input. Rejects with what it printed as its error. */
+/** Runs a tool of the host with this text as its standard input. Rejects with its error output. */
 export function runTool(file: string, args: readonly string[], input = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { timeout: TIMEOUT_MS, env: { PATH: SYSTEM_PATH, LANG: 'C' }, maxBuffer: 64 * 1024 * 1024 };
@@ -27,7 +27,7 @@ export function runScript(
   return runTool(file, rest, input);
 }
 
-/** Runs an nftables script. Either all of it applies or nothing. `enter` are arguments before nft. */
+/** Runs an nftables script, which applies completely or not at all. `enter` are arguments before nft. */
 export function nft(script: string, enter: readonly string[] = []): Promise<string> {
   const [file = '', ...rest] = [...enter, 'nft', '-f', '-'];
   return runTool(file, rest, script);

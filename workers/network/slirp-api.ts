@@ -13,7 +13,7 @@ export interface Forward {
 
 type Entries = { id: number; host_addr: string; host_port: number; guest_port: number }[];
 
-/** A client of the slirp4netns whose socket is in `folder`. */
+/** A client of slirp4netns, whose socket is in `folder`. */
 export class SlirpApi {
   readonly #folder: string;
   readonly #socket: string;
@@ -41,7 +41,7 @@ export class SlirpApi {
   }
 
   async #ask<T>(execute: string, args: object): Promise<T> {
-    // The path of a socket has at most 107 characters, and DATA_DIR may be longer.
+    // A socket's path has at most 107 characters, and DATA_DIR may be longer.
     const folder = await open(this.#folder);
     try {
       const text = await exchange(

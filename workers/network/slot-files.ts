@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { linked } from '../../shared/core/lock-file.js';
 import { FIRST_SLOT, LAST_SLOT, type NetworkSlot, REST_MS } from './network-model.js';
 
-/** Slots are tried at random. In a block that is 99 % full, this many tries find a free one almost certainly. */
+/** Slots are tried at random. Even if 99 % of a block is in use, this many tries almost certainly find a free one. */
 const TRIES = 2000;
-/** Taking a slot takes milliseconds. A worker that has not finished after this time was killed, in milliseconds. */
+/** Taking a slot takes milliseconds. A worker that has not finished after this time, in milliseconds, was killed. */
 const UNFINISHED_MS = 60_000;
 
 type Claim = Omit<NetworkSlot, 'number' | 'releasedAt'>;
 
 /**
- * Which sandbox has which address of this host, as files below DATA_DIR, because all workers of a host share them:
- * `slots/<number>` names the sandbox that has the slot, `sandboxes/<id>` the slot of a sandbox.
+ * Records which sandbox has which address of this host, in files below DATA_DIR that all workers of a host share:
+ * `slots/<number>` names the slot's sandbox, `sandboxes/<id>` the sandbox's slot.
  */
 export class SlotFiles {
   readonly #slots: string;
@@ -27,7 +27,7 @@ export class SlotFiles {
     for (const folder of [this.#slots, this.#sandboxes]) await mkdir(folder, { recursive: true, mode: 0o700 });
   }
 
-  /** Takes a free slot for a sandbox. Throws if every one is taken. */
+  /** Takes a free slot for a sandbox. Throws if all slots are taken. */
   async claim(claim: Claim): Promise<NetworkSlot> {
     const candidate = join(this.#slots, `.${claim.name}`);
     try {
@@ -74,21 +74,21 @@ export class SlotFiles {
     return readdir(this.#sandboxes).catch(() => []);
   }
 
-  /** Releases a slot. That of an application rests for `REST_MS`. */
+  /** Releases a slot. An application's slot rests for `REST_MS`. */
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
     else await this.#write({ ...slot, releasedAt: now });
-    // The sandbox may have been made again meanwhile, with another slot.
+    // The sandbox may have been made again meanwhile, in another slot.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
   }
 
-  /** Removes the record that a sandbox has a slot. */
+  /** Removes the record of a sandbox's slot. */
   async forget(id: string): Promise<void> {
     await rm(join(this.#sandboxes, id), { force: true });
   }
 
-  /** Slots to which no file of a sandbox points, because the worker that took or released them was killed meanwhile. */
+  /** Returns slots to which no sandbox's file points, because a worker was killed while it took or released them. */
   async orphans(now: number): Promise<NetworkSlot[]> {
     const found: NetworkSlot[] = [];
     for (const slot of await this.all()) {

@@ -1,6 +1,6 @@
 import { type Config, serviceUrl } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Mail, Mailer } from '../../shared/core/mail.js';
 import { localTime } from '../../shared/core/mail.js';
@@ -18,16 +18,16 @@ export interface DeploymentMailDeps {
   config: AddressConfig;
 }
 
-/** Mails for one run: if the mail server hangs, a run takes minutes and not hours. */
+/** The number of mails for one run. If the mail server hangs, a run then takes minutes and not hours. */
 const BATCH = 20;
-/** Mails that are sent at the same time: a server may let one recipient wait. */
+/** The number of mails that are sent at the same time. A server may delay one recipient. */
 const AT_ONCE = 4;
-/** The pause between tries grows to an hour, so that the last try is about a day after the first one. */
+/** The pause between tries grows to an hour, so the last try is about a day after the first. */
 const MAX_TRIES = 30;
 
 /**
- * Mails people about deployments that ended, if the settings of this moment ask for it. A mail is sent at least once: if
- * the sending was interrupted, it is sent again.
+ * Mails people about deployments that ended, if their present settings ask for it.
+ * A mail is sent at least once: if the sending was interrupted, it is sent again.
  */
 export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
   await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));
@@ -47,7 +47,7 @@ async function sendMail({ db, mailer, log, config }: DeploymentMailDeps, end: De
   }
 }
 
-/** Returns true if a notification that failed is dropped. `tries` counts this try. */
+/** Returns true if a failed notification is dropped. `tries` counts this try. */
 export function isLastTry(tries: number): boolean {
   return tries >= MAX_TRIES;
 }

@@ -8,7 +8,7 @@ export interface NotificationSettings {
   workspace: Pick<WorkspaceConfiguration, 'deployNotifications' | 'notificationEmail' | 'previewNotifications'>;
 }
 
-/** How a deployment ended, of which branch it was, and whether of a preview. */
+/** How a deployment ended, its branch, and whether it was a preview's. */
 export interface End {
   status: TerminalState;
   branch: string;

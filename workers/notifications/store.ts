@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import type { TerminalState } from '../../shared/deployments/model.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
@@ -16,7 +16,7 @@ export interface DeploymentEnd {
   service_name: string;
   service_slug: string;
   service_configuration: ServiceConfiguration;
-  /** The service is a preview, or was one. */
+  /** True if the service is or was a preview. */
   is_preview: boolean;
   workspace_name: string;
   workspace_configuration: Partial<WorkspaceConfiguration>;
@@ -26,8 +26,8 @@ export interface DeploymentEnd {
 const PAUSE = `least(interval '1 hour', interval '1 minute' * power(2, least(n.tries, 10)))`;
 
 /**
- * Claims ends that are due, oldest first, and postpones them. The caller deletes each when its e-mail is sent; after a crash
- * they are due again.
+ * Claims ends that are due, oldest first, and postpones them.
+ * The caller deletes each one when its e-mail is sent; after a crash they are due again.
  */
 export function claimNotifications(db: Db, limit: number): Promise<DeploymentEnd[]> {
   return rowsOf<DeploymentEnd>(

@@ -1,7 +1,7 @@
 import { hasOpenDeployment } from '../../shared/deployments/store.js';
 import { eraseService } from '../../shared/lifecycle/store.js';
 import { findOpenOperation } from '../../shared/operations/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { countOpenRuns } from '../../shared/runs/store.js';
 import { removeBackupsOfDeleted } from '../backups/remove-backups.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
@@ -12,15 +12,18 @@ import { DONE, runOperation } from './run-operation.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** Queue `deletion`: stops everything that a service has outside the database, then erases its records. */
+/**
+ * Handles the queue `deletion`.
+ * Stops everything of a service outside of the database, then erases its records.
+ */
 export function deletionJob(
   deps: JobDeps,
   { operationId }: Payloads['deletion'],
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
-    // The request has cancelled its deployments and runs; a restore ends by itself. Another job looks again later, so that this one does not hold a slot
-    // until their workers have stopped.
+    // The request has cancelled the service's deployments and runs; a restore ends by itself. Another job looks again
+    // later, so that this one uses no slot while their workers stop.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
       (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||
@@ -31,7 +34,7 @@ export function deletionJob(
     await edgesApplied(deps.db, service.id, service.route_version, signal);
     for (const deploymentId of await runningReleases(deps.db, service.id)) await deps.runtime.stop(deploymentId);
     await deps.db.transaction((trx) => eraseService(trx, service.id));
-    // Its volume may be on another host, which removes it with its next sweep.
+    // The volume may be on another host, which removes it in its next sweep.
     await deps.data.removeVolumes();
     await removeBackupsOfDeleted(deps);
     return DONE;

@@ -1,19 +1,19 @@
 import { getBackup } from '../../shared/backups/store.js';
 import { findDataServer } from '../../shared/data/store.js';
 import { operationStatus } from '../../shared/operations/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { performRestore } from '../backups/perform-restore.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { BackupError } from '../failures/explained.js';
+import { BackupError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** A worker that does not have the volume leaves the restore to another one, after this time in milliseconds. */
+/** After this time, in milliseconds, a worker without the volume hands the restore to another worker. */
 const ELSEWHERE_MS = 1_000;
-/** A restore fails if its host is away for longer, in milliseconds. */
+/** A restore fails if its host has been away for longer than this, in milliseconds. */
 const MAX_WAIT_MS = 60 * 60_000;
 
-/** Queue `restore`: replaces the data of a service by that of one of its backups. */
+/** Handles the queue `restore`: replaces the data of a database by that of one of its backups. */
 export async function restoreJob(
   deps: JobDeps,
   { operationId }: Payloads['restore'],
@@ -33,12 +33,12 @@ export async function restoreJob(
     volume = service.id;
     return DONE;
   });
-  // Only now can the replaced data go.
+  // Only now may the replaced data be removed.
   if (volume !== null) await deps.data.removeRestoreLeftovers((id) => operationStatus(deps.db, id), volume);
   return outcome;
 }
 
-/** Returns false if the archive is in a folder of another host: a worker of that host restores it. */
+/** Returns false if the archive is in another host's folder. A worker of that host then restores it. */
 async function reachesArchive({ db, backups }: JobDeps, backupId: string | null): Promise<boolean> {
   const store = backupId === null ? null : ((await getBackup(db, backupId))?.store ?? null);
   return store === null || backups.stores.all.some(({ id }) => id === store);

@@ -1,4 +1,4 @@
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { publishRouteChange } from '../../shared/services/publish-route.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
 import { edgesApplied } from '../releases/edges-applied.js';
@@ -6,7 +6,10 @@ import type { JobDeps } from '../worker-deps.js';
 import { followConfiguration } from './follow-configuration.js';
 import { DONE, runOperation } from './run-operation.js';
 
-/** Queue `routing-reconciliation`: makes the number of replicas and the edges' routes follow the configuration. */
+/**
+ * Handles the queue `routing-reconciliation`.
+ * Makes the number of replicas and the edges' routes follow the configuration.
+ */
 export function routingJob(
   deps: JobDeps,
   { operationId }: Payloads['routing-reconciliation'],

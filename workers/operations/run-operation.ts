@@ -3,7 +3,7 @@ import type { OperationRow } from '../../shared/operations/model.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { getService } from '../../shared/services/store.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import { type Outcome, perform } from '../engine/perform.js';
+import { type Outcome, perform } from '../engine/perform-record.js';
 import type { JobDeps } from '../worker-deps.js';
 
 export interface OperationRun {
@@ -15,8 +15,8 @@ export interface OperationRun {
 export const DONE: Outcome = { event: 'succeeded' };
 
 /**
- * Carries out an operation by `run`. If the service no longer exists, the operation succeeds without doing anything. A failure is
- * written to the service's log, so that the person who requested the operation finds it.
+ * Carries out an operation by `run`. If the service no longer exists, succeeds without doing anything.
+ * Writes a failure to the service's log, so that the person who requested the operation finds it.
  */
 export function runOperation(
   deps: JobDeps,

@@ -1,17 +1,17 @@
 import { moveLifecycle } from '../../shared/lifecycle/store.js';
-import type { Payloads } from '../../shared/queues/catalog.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { cancelOpenRuns } from '../../shared/runs/store.js';
 import { isScalable } from '../../shared/services/model.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
-import type { Outcome } from '../engine/perform.js';
-import { ReleaseError } from '../failures/explained.js';
+import type { Outcome } from '../engine/perform-record.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { edgesApplied } from '../releases/edges-applied.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
 import { followConfiguration } from './follow-configuration.js';
 import { DONE, type OperationRun, runOperation } from './run-operation.js';
 
-/** Queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
+/** Handles the queue `runtime-action`: restart, suspend, resume (specification, Service actions). */
 export function runtimeActionJob(
   deps: JobDeps,
   { operationId }: Payloads['runtime-action'],
@@ -40,13 +40,13 @@ async function restart(deps: JobDeps, { service, signal }: OperationRun): Promis
   return DONE;
 }
 
-/** Returns the edges stop routing to the service before its processes end, so that no request fails. */
+/** Suspends a service. The edges stop routing to it before its processes end, so that no request fails. */
 async function suspend(deps: JobDeps, { service, signal }: OperationRun): Promise<Outcome> {
   const deploymentId = service.live_deployment_id;
   if (!deploymentId) throw new ReleaseError('the service has no release; deploy it first');
   const version = await deps.db.transaction(async (trx) => {
     const moved = await moveLifecycle(trx, service.id, ['active', 'suspended'], 'suspended');
-    // A deployment that is under way goes on, and so does its pre-deploy command.
+    // A deployment in progress continues, and so does its pre-deploy command.
     for (const trigger of ['schedule', 'manual'] as const)
       await cancelOpenRuns(trx, { serviceId: service.id, trigger });
     return moved;

@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 import { DEPLOYMENT_COLUMNS, type DeploymentRow } from '../../shared/deployments/rows.js';
 import type { ImageRow } from '../../shared/images/model.js';
@@ -21,7 +21,7 @@ const SNAPSHOT = ['id', 'sealed', 'data_references'] as const satisfies readonly
 /** The columns of a service that its deployments need. */
 export type DeployedService = Pick<ServiceRow, (typeof SERVICE)[number]>;
 
-/** A deployment and the records that its steps need. A record that does not exist, and a deleted service, is null. */
+/** A deployment and the records that its steps need. Null stands for a missing record or a deleted service. */
 export interface DeploymentParts {
   deployment: DeploymentRow;
   service: DeployedService | null;
@@ -29,7 +29,7 @@ export interface DeploymentParts {
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
 }
 
-/** SQL: the deployments `d` of `from` with their parts. */
+/** Returns SQL for the deployments `d` of `from` with their parts. */
 function partsSql(from: string): string {
   const columns = (table: string, names: readonly string[]) =>
     names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');

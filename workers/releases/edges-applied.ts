@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { waitingEdges } from '../../shared/routing/store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { routeVersionOf } from '../replicas/store.js';
@@ -11,8 +11,9 @@ const EDGE_MS = 30_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Waits until every edge that is alive has applied the version, or without one the service's newest, and drained what it replaced, or until `withinMs` is
- * over. Rejects with the signal's reason if it is aborted.
+ * Waits until every live edge has applied the version and drained what it replaced.
+ * Returns after `withinMs` at the latest. Without a version, the service's newest one counts. Rejects with the signal's
+ * reason if it is aborted.
  */
 export async function edgesApplied(
   db: Db,
@@ -28,7 +29,7 @@ export async function edgesApplied(
   }
 }
 
-/** Waits, for at most 30 s, until no edge sends requests to the replica and the requests under way have ended. */
+/** Waits until no edge sends requests to the replica and those in progress have ended. At most 30 s. */
 export async function replicaDrained(db: Db, row: ReplicaRow): Promise<void> {
   const version = await routeVersionOf(db, row);
   if (version !== undefined) await edgesApplied(db, row.service_id, version, null);

@@ -2,10 +2,10 @@ import type { ImageManifest } from '../../shared/images/model.js';
 import type { RunRow } from '../../shared/runs/model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 
-/** A build may have put folders of the project first in the PATH of its commands. */
+/** Matches the prefix with which a build puts folders of the project first in the PATH of its commands. */
 const SEARCH_PATH = /^export PATH="[^"]{1,1000}"; /;
 
-/** Returns the release as a run has it: with the command and the plan of the run, if it has any. */
+/** Returns the release as a run uses it: with the run's own command and plan, if it has any. */
 export function releaseOfRun(spec: ReleaseSpec, { command, plan }: Pick<RunRow, 'command' | 'plan'>): ReleaseSpec {
   const { configuration, image } = spec;
   const { manifest } = image;

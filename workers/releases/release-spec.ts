@@ -1,15 +1,15 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { previewOf } from '../../shared/previews/store.js';
 import { pushedAddress } from '../../shared/pushes/model.js';
 import { findRun } from '../../shared/runs/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import { isPushSource } from '../../shared/services/source.js';
+import { isPushSource } from '../../shared/services/service-source.js';
 import { replicasOfRelease } from '../../shared/services/wanted-replicas.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
@@ -29,8 +29,9 @@ export async function openRepository(db: Db, keyring: Keyring, deployment: Deplo
 }
 
 /**
- * What a runtime needs to run a deployment's release; with `runId` the release as the attempts of this run have it. Throws `ReleaseError`
- * if there is no image, `SealError` if a secret cannot be opened.
+ * Loads what a runtime needs to run a deployment's release.
+ * With `runId`, as this run's attempts use it. Throws `ReleaseError` if there is no image, and `SealError` if a secret
+ * cannot be opened.
  */
 export async function loadReleaseSpec(
   db: Db,

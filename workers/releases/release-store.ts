@@ -1,4 +1,4 @@
-import { type Db, returnedRow, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, returnedRow, rowsOf } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 
 /** SQL: the replicas `r` of releases that neither serve nor are being deployed. */
@@ -9,20 +9,20 @@ const STALE = `replicas r
         and s.live_deployment_id is distinct from r.deployment_id
         and d.finished_at is not null`;
 
-/** Releases that have replicas and should have none: neither the live one of their service nor one that is being deployed. */
+/** Returns releases that have replicas and should have none: they are neither live nor being deployed. */
 export async function staleReleases(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(db, `select distinct r.deployment_id as "deploymentId", r.service_id as "serviceId" from ${STALE}`);
 }
 
-/** What earlier releases of a service have left. */
+/** What earlier releases of a service left behind. */
 export interface LeftBehind {
-  /** Those that still have replicas (see `staleReleases`). */
+  /** The releases that still have replicas (see `staleReleases`). */
   stale: string[];
   /** The number of kept images. */
   images: number;
 }
 
-/** SQL: `LeftBehind` of a service, as JSON. */
+/** Returns SQL for the `LeftBehind` of a service, as JSON. */
 export function leftBehindSql(serviceId: string): string {
   return `select jsonb_build_object(
     'stale', array(select distinct r.deployment_id from ${STALE} and r.service_id = ${serviceId}),
@@ -31,13 +31,13 @@ export function leftBehindSql(serviceId: string): string {
 
 const LEFT_BEHIND = prepare<{ left: LeftBehind }>(`select (${leftBehindSql('$1')}) as left`);
 
-/** What earlier releases of a service have left. */
+/** Returns what earlier releases of a service left behind. */
 export async function leftBehind(db: Db, serviceId: string): Promise<LeftBehind> {
   return returnedRow(await rowOfPrepared(db, LEFT_BEHIND, [serviceId])).left;
 }
 
 /**
- * Returns true if another release of a service is being deployed and has replicas: an operation must not take the
+ * Returns true if another release of a service is being deployed and has replicas. An operation must not take the
  * volume from it.
  */
 export async function isReleasing(db: Db, serviceId: string, exceptId: string): Promise<boolean> {
@@ -72,8 +72,8 @@ export async function runningReleases(db: Db, serviceId: string): Promise<string
 }
 
 /**
- * Live releases without a replica whose desired state is running, so that no controller would start one. A database is left out while
- * it is being deployed or an operation works on its volume.
+ * Returns live releases without any wanted replica, so that no controller would start one.
+ * A database is left out while it is being deployed or an operation works on its volume.
  */
 export async function releasesWithoutReplicas(db: Db): Promise<{ deploymentId: string; serviceId: string }[]> {
   return rowsOf(

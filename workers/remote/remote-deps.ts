@@ -1,4 +1,4 @@
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';

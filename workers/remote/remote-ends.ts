@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 import { CHANNELS } from '../../shared/core/database/listener.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { CLOSE, MAX_MESSAGE_BYTES, parseSummons, type Summons, WORKER_PATH } from '../../shared/remote/model.js';
 import { findRemoteSession } from '../../shared/remote/store.js';
 import type { RemoteDeps } from './remote-deps.js';

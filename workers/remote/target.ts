@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Db } from '../../shared/core/database/client.js';
-import { oneRow } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { oneRow } from '../../shared/core/database/database-client.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { processOf } from '../runtime/process/replica-sandbox.js';

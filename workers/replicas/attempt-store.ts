@@ -1,12 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, oneRow, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, oneRow, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
 /**
- * An attempt of a run is stored as a replica that is never ready and ends by itself, so that it survives the death of a worker as
- * replicas do. It belongs to no generation of its release: its position is the number of its run, and its generation the negative
- * number of the attempt.
+ * An attempt of a run is stored as a replica that is never ready and ends by itself, so that it survives the death of a
+ * worker as replicas do. It belongs to no generation of its release: its position is the run's number, and its
+ * generation the negative number of the attempt.
  */
 export interface NewAttempt {
   runId: string;
@@ -17,10 +17,10 @@ export interface NewAttempt {
   hostId: string;
 }
 
-/** Requests that the host carries out the attempt. Later calls for the same attempt change nothing. */
+/** Requests that the host carries out the attempt. Further calls for this attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
-    // Two unique constraints hold for an attempt. If several workers want it at once, either may be violated first.
+    // Two unique constraints cover an attempt. If several workers insert it at once, either may be violated first.
     await trx.raw(
       `insert into replicas (id, service_id, deployment_id, host_id, generation, position, run_id, run_attempt)
        values (:id, :serviceId, :deploymentId, :hostId, -cast(:attempt as integer), :runNumber, :runId, :attempt)
@@ -31,7 +31,7 @@ export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   });
 }
 
-/** Returns an attempt of a run; null before it was wanted. */
+/** Returns an attempt of a run; null before it was requested. */
 export function findAttempt(db: Db, runId: string, attempt: number): Promise<ReplicaRow | null> {
   return oneRow<ReplicaRow>(db, 'select * from replicas where run_id = :runId and run_attempt = :attempt', {
     runId,
@@ -39,7 +39,10 @@ export function findAttempt(db: Db, runId: string, attempt: number): Promise<Rep
   });
 }
 
-/** Requests that a run's attempts stop: their processes get TERM and, after the grace period, KILL; then their files are removed. */
+/**
+ * Requests that a run's attempts stop. Their processes get TERM and, after the grace period, KILL; then their files are
+ * removed.
+ */
 export async function stopAttempts(trx: Transaction, runId: string): Promise<void> {
   const rows = await rowsOf<{ host_id: string }>(
     trx,

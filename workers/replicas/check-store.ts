@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { describeRuntime } from './model.js';
 import type { Attempt, ReplicaRow } from './rows.js';
 import { updateServiceHealth } from './store.js';
@@ -11,9 +11,9 @@ interface CheckedService {
 }
 
 /**
- * Records the time of health checks that changed nothing, of many replicas in one statement, and the time of their services. Rows
- * that are locked are left out, so that nothing waits: the next checks record theirs. The summary of a service that does not
- * match its replicas is written again.
+ * Records the time of unchanged health checks, of many replicas and their services in one statement.
+ * Skips locked rows, so that nothing waits: their next checks are recorded. Rewrites a service's summary that does not
+ * match its replicas.
  */
 export async function recordChecks(db: Db, attempts: readonly Pick<Attempt, 'id' | 'restarts'>[]): Promise<void> {
   const services = await rowsOf<CheckedService>(

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, lockUntilCommit, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, lockUntilCommit, rowsOf } from '../../shared/core/database/database-client.js';
 import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 
@@ -12,8 +12,9 @@ export interface Release {
 }
 
 /**
- * Sets the desired number of a release's replicas and returns their generation: the newest whose desired state is running,
- * or with `fresh` a new one beside it. A fresh generation that an earlier worker began is used again.
+ * Sets the desired number of a release's replicas and returns their generation.
+ * That is the newest one whose desired state is running, or with `fresh` a new one beside it. A fresh generation that
+ * an earlier worker began is reused.
  */
 export async function wantReplicas(db: Db, release: Release, count: number, fresh: boolean): Promise<number> {
   const { serviceId, deploymentId, hostId, volumeId = null } = release;
@@ -46,7 +47,10 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
   });
 }
 
-/** Sets the desired state of a release's replicas to stopped, of all if no ids are given. Notifies the edges in the same transaction. */
+/**
+ * Sets the desired state of a release's replicas to stopped, of all if no ids are given. Notifies the edges in the same
+ * transaction.
+ */
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {
   await db.transaction(async (trx) => {
     const query = trx<ReplicaRow>('replicas')

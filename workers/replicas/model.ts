@@ -1,14 +1,15 @@
 import type { HealthStatus } from '../../shared/services/model.js';
 
 /**
- * A replica is one running copy of a release. `desired` is the state that the platform asks for; `state` is what the replica's host observed:
- * pending → starting → ready ⇄ unhealthy, exited (waits to be started again, or failed before it was ever ready), stopped.
+ * A replica is one running copy of a release. `desired` is the state that the platform asks for; `state` is what the
+ * replica's host observed: pending → starting → ready ⇄ unhealthy, exited (waits for its next start, or failed before
+ * it was ever ready), stopped.
  */
 export const REPLICA_STATES = ['pending', 'starting', 'ready', 'unhealthy', 'exited', 'stopped'] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 export type ReplicaDesire = 'running' | 'stopped';
 
-/** Returns the wait before a replica that died is started again: 1 s, 2 s, 4 s … 60 s; in milliseconds. */
+/** Returns the wait before a replica that died starts again, in milliseconds: 1 s, 2 s, 4 s … 60 s. */
 export function restartDelayMs(restarts: number): number {
   return Math.min(60_000, 1000 * 2 ** Math.min(restarts, 16));
 }
@@ -26,12 +27,12 @@ export interface ReplicaFacts {
   replaces: string | null;
 }
 
-/** `service.healthStatus` and `service.runtimeDetail` of a release with these replicas. */
+/** Returns `service.healthStatus` and `service.runtimeDetail` for a release with these replicas. */
 export function describeRuntime(
   replicas: readonly ReplicaFacts[],
   now: Date,
 ): { health: HealthStatus; detail: string } {
-  // A replacement does not count until it has taken the place of the failing replica.
+  // A replacement counts only after it has taken the failing replica's place.
   const running = replicas.filter(
     ({ desired, state, replaces }) => desired === 'running' && state !== 'stopped' && replaces === null,
   );

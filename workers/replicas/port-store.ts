@@ -1,15 +1,15 @@
-import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { Attempt } from './rows.js';
 
 /** A port of the host that a replica uses. */
 export interface HostPort {
   port: number;
   user_number: number;
-  /** True if every hosted process of the host may connect: the server behind it asks for a password. */
+  /** True if every hosted process of the host may connect: the server behind the port asks for a password. */
   open: boolean;
 }
 
-/** Returns the host's ports that replicas use, with the user number of each one's service. */
+/** Returns the host's ports that replicas use, with the user numbers of their services. */
 export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   return rowsOf(
     db,
@@ -19,10 +19,13 @@ export function hostPortsOf(db: Db, hostId: string): Promise<HostPort[]> {
   );
 }
 
-/** A released port is used again after this time even if an edge has not acknowledged the new route, in seconds. */
+/** A released port is reused after this time, in seconds, even if an edge has not acknowledged the new route. */
 const REST_SECONDS = 120;
 
-/** Released ports that must not be used yet: an edge seen within `REST_SECONDS` may still send visitors there. */
+/**
+ * Returns released ports that must not be reused yet.
+ * An edge seen within `REST_SECONDS` may still send visitors there.
+ */
 export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
   const rows = await rowsOf<{ port: number }>(
     db,
@@ -37,7 +40,7 @@ export async function restingPorts(db: Db, hostId: string): Promise<number[]> {
   return rows.map(({ port }) => port);
 }
 
-/** Reserves a replica's released port until every edge has the service's current route. */
+/** Keeps a replica's released port reserved until every edge has the service's current route. */
 export async function restPort(trx: Transaction, { host_id, service_id }: Attempt, port: number): Promise<void> {
   await trx.raw(
     `insert into resting_ports (host_id, port, service_id, route_version)

@@ -1,16 +1,17 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, lockUntilCommit, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, lockUntilCommit, type Transaction } from '../../shared/core/database/database-client.js';
 import type { ReplicaRow } from './rows.js';
 import { notifyHost, updateServiceHealth } from './store.js';
 
 /**
- * Replacements of replicas that fail their health check. Each function is one transaction, changes nothing if the replicas are not as
- * the caller saw them, and runs `log` in the transaction if it changed something. Returns whether it did.
+ * Replacements of replicas that fail their health check. Each function is one transaction, and does nothing if the
+ * replicas have changed since the caller read them. If it changed something, it runs `log` in the transaction and
+ * returns true.
  */
 
 type Logged = (trx: Transaction) => Promise<void>;
 
-/** Added to the position of the second of two replicas that share one; larger than any number of replicas. */
+/** Added to the position of the second of two replicas that share one. Larger than any number of replicas. */
 const SPARE = 1000;
 
 /** Requests a new replica beside a failing one. */
@@ -22,14 +23,14 @@ export function beginReplacement(db: Db, failing: ReplicaRow, log: Logged): Prom
   });
 }
 
-/** The new replica, which is healthy, takes the place of the failing one, which stops. */
+/** Lets the new, healthy replica take the place of the failing one, which stops. */
 export function finishReplacement(db: Db, failing: ReplicaRow, successor: ReplicaRow, log: Logged): Promise<boolean> {
   return inOrder(db, failing, log, async (trx) => {
     const wanted = { desired: 'running' } as const;
     const ready = { ...wanted, id: successor.id, replaces: failing.id, state: 'ready' } as const;
     const [row] = await trx<ReplicaRow>('replicas').where(ready).forUpdate().select('position');
     if (!row) return false;
-    // Positions are unique, so the failing replica gets a negative one until the two have changed places.
+    // Positions are unique, so the failing replica gets a negative one until both have changed places.
     const left = await trx<ReplicaRow>('replicas')
       .where({ ...wanted, id: failing.id })
       .update({ position: -failing.position, desired: 'stopped', updated_at: trx.fn.now() });
@@ -42,7 +43,9 @@ export function finishReplacement(db: Db, failing: ReplicaRow, successor: Replic
   });
 }
 
-/** Stops a new replica that did not become healthy. The failing one stays and is replaced at `nextAt`, in its place. */
+/**
+ * Stops a new replica that did not become healthy. The failing one stays, and is restarted in its place at `nextAt`.
+ */
 export function abandonReplacement(
   db: Db,
   failing: ReplicaRow,
@@ -75,7 +78,7 @@ export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: 
       ...fresh(failing),
       position: failing.position,
       state: 'exited',
-      // As a replica that was healthy before, it is started again until it is healthy.
+      // Marked as healthy before, so that it is restarted until it is healthy.
       ready_at: failing.ready_at,
       next_start_at: startAt,
       exit_detail: 'is replaced because it failed its health check',
@@ -102,7 +105,7 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
 }
 
 /**
- * Returns true if the spare position is free. A stopped replica there is deleted; one that still stops has to end
+ * Returns true if the spare position is free. Deletes a stopped replica there; one that is still stopping must end
  * first.
  */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
@@ -120,7 +123,7 @@ async function stopSuccessor(trx: Transaction, { id }: ReplicaRow): Promise<bool
   return stopped === 1;
 }
 
-/** Runs a change under the lock of the release's wanted replicas, logs and publishes it. */
+/** Runs a change under the lock of the release's wanted replicas, then logs and publishes it. */
 async function inOrder(
   db: Db,
   row: ReplicaRow,

@@ -1,6 +1,6 @@
 import type { ReplicaDesire, ReplicaState } from './model.js';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
+/** A row as pg returns it. Comments on columns are in the migrations. */
 export interface ReplicaRow {
   id: string;
   service_id: string;
@@ -39,12 +39,12 @@ export interface ReplicaRow {
   updated_at: Date;
 }
 
-/** The address of replicas that share the network of their host. */
+/** The address of replicas that share their host's network. */
 export const LOOPBACK = '127.0.0.1';
-/** The columns of a replica of which nothing runs. */
+/** The columns of a replica without a running process. */
 export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
-/** The `pid` of an attempt that is being abandoned: a worker that still starts it cannot record its process any more. */
+/** The `pid` of an attempt that is being abandoned, so that a worker that still starts it cannot record its process. */
 export const ABANDONED = 0;
 
-/** One attempt to run a replica: `restarts` is its fence, so that an earlier attempt cannot change the record. */
+/** One attempt to run a replica. `restarts` is its fence: an earlier attempt cannot change the record. */
 export type Attempt = Pick<ReplicaRow, 'id' | 'service_id' | 'deployment_id' | 'host_id' | 'restarts' | 'run_id'>;

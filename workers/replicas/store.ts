@@ -1,10 +1,10 @@
-import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
 import { type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from './rows.js';
 
-/** A replica that has run this long starts its back-off anew, in milliseconds. */
+/** After running this long, in milliseconds, a replica's back-off starts again from the shortest wait. */
 const STABLE_MS = 600_000;
 
 /** The columns of a replica that does not fail its health check. */
@@ -15,10 +15,7 @@ export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
 }
 
-/**
- * Returns a release's replicas that are not stopped, in the order of their positions.
- * Attempts of runs are not among them.
- */
+/** Returns a release's replicas that are not stopped, by position. Attempts of runs are not included. */
 export function replicasOf(db: Db, deploymentId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas')
     .where({ deployment_id: deploymentId, run_id: null })
@@ -37,15 +34,16 @@ export async function recordReady(db: Db, row: Attempt): Promise<void> {
   }));
 }
 
-/** Why a replica gets no requests, and when it is replaced if it goes on failing. */
+/** Why a replica gets no requests, and when it is replaced if it continues to fail. */
 export interface CheckFailure {
   answer: string;
   replaceAt: Date;
 }
 
 /**
- * Records that the replica gets no more requests, but keeps running. `failure` is null if the application is not at fault. A replica
- * that had been up for ten minutes begins its count of replacements anew.
+ * Records that the replica gets no more requests but keeps running. `failure` is null if the application is not at
+ * fault.
+ * A replica that had been up for ten minutes starts its count of replacements from zero.
  */
 export async function recordUnhealthy(db: Db, row: ReplicaRow, failure: CheckFailure | null): Promise<void> {
   await change(db, row, ['ready'], { route: true }, (trx) => ({
@@ -76,7 +74,10 @@ export function wasStable(row: Pick<ReplicaRow, 'started_at'>, now: Date): boole
 }
 
 export interface ExitOptions {
-  /** Null if something else than the command ended it, or if its end was not observed. Only kept for attempts of runs. */
+  /**
+   * Null if something other than the command ended the replica, or if its end was not observed. Kept for attempts of
+   * runs only.
+   */
   exitCode?: number | null;
   /** Replaces the usual back-off before the next start, in milliseconds. */
   delayMs?: number | undefined;
@@ -84,8 +85,8 @@ export interface ExitOptions {
 }
 
 /**
- * Records that the replica has ended by itself, and all its output is in the log. If it had been ready, it starts again after a
- * back-off; otherwise it has failed, or was the attempt of a run.
+ * Records that the replica ended by itself, with all its output in the log.
+ * If it had been ready, it starts again after a back-off. Otherwise it has failed, or was the attempt of a run.
  */
 export async function recordExit(
   db: Db,
@@ -111,7 +112,7 @@ export async function recordExit(
   }));
 }
 
-/** Records that the replica is stopped: nothing of it runs, and its output is in the log. */
+/** Records that the replica is stopped: none of its processes runs, and its output is in the log. */
 export async function recordStopped(db: Db, row: ReplicaRow): Promise<void> {
   await change(db, row, [row.state], { route: row.state === 'ready', frees: hostPortOf(row) }, (trx) => ({
     state: 'stopped',
@@ -126,7 +127,7 @@ function hostPortOf(row: ReplicaRow): number | null {
   return row.task_id === null && row.address === LOOPBACK ? row.port : null;
 }
 
-/** Moves the offset up to which a replica's output is in the log. False if another process has moved it. */
+/** Moves the offset up to which a replica's output is in the log. Returns false if another process has moved it. */
 export async function advanceLog(trx: Transaction, id: string, from: number, to: number): Promise<boolean> {
   const updated = await trx<ReplicaRow>('replicas').where({ id, log_offset: from }).update({ log_offset: to });
   return updated === 1;
@@ -143,7 +144,7 @@ export async function routeVersionOf(db: Db, row: Attempt): Promise<number | und
 }
 
 interface Publication {
-  /** True if the edge has to read the route of the live release again. */
+  /** True if the edge must read the live release's route again. */
   route: boolean;
   /** True if the host need not be notified. */
   quiet?: boolean;
@@ -171,13 +172,13 @@ async function change(
   });
 }
 
-/** Updates a service's health from the replicas of its live release, and notifies the edges of a changed route. */
+/** Updates a service's health from its live release's replicas. Notifies the edges of a changed route. */
 export async function updateServiceHealth(
   trx: Transaction,
   { service_id, deployment_id }: Pick<Attempt, 'service_id' | 'deployment_id'>,
   { route }: Publication,
 ): Promise<void> {
-  // The lock comes before the read: two replicas that change at once must not overwrite each other's summary.
+  // Lock before reading: two replicas that change at once must not overwrite each other's summary.
   const live = await rowsOf(trx, 'select 1 from services where id = ? and live_deployment_id = ? for no key update', [
     service_id,
     deployment_id,
@@ -199,7 +200,7 @@ export async function notifyHost(trx: Transaction, hostId: string): Promise<void
   await trx.raw('select pg_notify(?, ?)', [CHANNELS.replica, hostId]);
 }
 
-/** Retention: deletes replicas that stopped more than a day ago. Returns how many. */
+/** Deletes replicas that stopped more than a day ago. Returns their number. */
 export async function deleteOldReplicas(db: Db): Promise<number> {
   const rows = await rowsOf<{ id: string }>(
     db,

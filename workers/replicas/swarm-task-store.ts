@@ -1,4 +1,4 @@
-import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { Attempt, ReplicaRow } from './rows.js';
 import { notifyHost } from './store.js';
 
@@ -10,8 +10,8 @@ export interface TaskPlace {
 }
 
 /**
- * Records the Swarm task of a replica that starts for the first time, or again after its last task ended. False if the
- * attempt is no longer the current one.
+ * Records the Swarm task of a replica that starts, for the first time or after its last task ended.
+ * Returns false if the attempt is no longer the current one.
  */
 export async function recordTask(db: Db, row: Attempt, { taskId, address, port }: TaskPlace): Promise<boolean> {
   return db.transaction(async (trx) => {
@@ -34,7 +34,7 @@ export async function recordTask(db: Db, row: Attempt, { taskId, address, port }
   });
 }
 
-/** Records why a replica cannot start yet; it is shown to those who wait for it. */
+/** Records why a replica cannot start yet, for the people who wait for it. */
 export async function recordHindrance(db: Db, row: ReplicaRow, detail: string): Promise<void> {
   if (row.exit_detail === detail) return;
   await db<ReplicaRow>('replicas')

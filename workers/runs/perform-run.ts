@@ -1,11 +1,11 @@
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { RUNS } from '../../shared/runs/kind.js';
 import { decideRun, type RunDecision, type RunRow } from '../../shared/runs/model.js';
 import { retrySql } from '../../shared/runs/store.js';
-import { planOf } from '../../shared/services/catalog.js';
-import type { Handler, Outcome } from '../engine/perform.js';
-import { ReleaseError } from '../failures/explained.js';
-import { ingestLogs } from '../logs/ingest.js';
+import { planOf } from '../../shared/services/plan-catalog.js';
+import type { Handler, Outcome } from '../engine/perform-record.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { ingestLogs } from '../logs/ingest-batches.js';
 import { lastLinesOfRun } from '../logs/run-lines.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import { findAttempt, stopAttempts } from '../replicas/attempt-store.js';
@@ -14,10 +14,12 @@ import { maskerOf } from '../runtime/retained-release.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** A worker that does not have the image leaves the run to another one, after this time in milliseconds. */
+/** After this time, in milliseconds, a worker without the image hands the run to another worker. */
 const ELSEWHERE_MS = 1_000;
 
-/** Carries out the current attempt of a run. When the worker shuts down the command runs on, and another worker waits for its end. */
+/**
+ * Carries out the current attempt of a run. At a shutdown the command continues, and another worker waits for its end.
+ */
 export function runHandler(deps: JobDeps): Handler<RunRow> {
   return {
     kind: RUNS,
@@ -43,14 +45,14 @@ function attemptOf({ id, number, attempt, timeout_seconds: seconds }: RunRow) {
 
 async function conclude(deps: JobDeps, run: RunRow, spec: ReleaseSpec, decision: RunDecision): Promise<Outcome> {
   const error = decision.error === '' ? '' : maskerOf(spec).mask(await causeOf(deps, run, spec, decision.error));
-  // The log is complete before anybody can see the run as ended.
+  // The log is complete before any reader can see that the run has ended.
   await say(deps, run, spec, sentence(run, decision, error), error === '' ? 'info' : 'error');
   const set = { error, exit_code: decision.exitCode };
   if (decision.type === 'end') return { event: decision.status, set };
   return { event: 'retried', says: 'tried again', set, sql: retrySql(decision.delayMs) };
 }
 
-/** Says why an attempt failed. Of a command that was given, also the last output and what to do. */
+/** Explains why an attempt failed. For a command that a person gave, adds the last output and what to do. */
 async function causeOf({ db }: JobDeps, run: RunRow, spec: ReleaseSpec, detail: string): Promise<string> {
   const command = commandOf(spec);
   if (run.command === null) return `the command "${command}" ${detail}`;
@@ -68,8 +70,8 @@ function sentence(run: RunRow, decision: RunDecision, cause: string): string {
 }
 
 /**
- * Ends what runs of a run. A host that is away cannot confirm it: the run ends nevertheless, else it would keep its schedule from
- * running for good. The host ends what it still runs as soon as it is back.
+ * Stops what a run has started. If its host is away, the run ends without confirmation, because it would otherwise
+ * block its schedule for good. The host stops the rest when it is back.
  */
 async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   try {
@@ -80,9 +82,7 @@ async function stop(deps: JobDeps, run: RunRow): Promise<void> {
   }
 }
 
-/**
- * The image is not on this host. If no worker has it within the time that a release may take, the run fails.
- */
+/** Leaves the run to a worker that has the image. If none has it within the release timeout, the run fails. */
 function leave(deps: JobDeps, run: RunRow): Outcome {
   const waited = Date.now() - (run.admitted_at?.getTime() ?? Date.now());
   if (waited >= deps.config.releaseTimeoutSeconds * 1000) {

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { latestTick, nextTick, type Schedule } from '../../shared/runs/cron-ticks.js';
 import {
   changedSchedules,
@@ -12,12 +12,13 @@ import type { JobDeps } from '../worker-deps.js';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
-/** Schedules that one pass fires. */
+/** The number of schedules that one pass fires. */
 const BATCH = 200;
 
 /**
- * Makes the schedules of cron services follow their configuration, and starts the runs whose tick has come. Every worker does
- * this every second; the database decides which of them makes a run. Of ticks that were missed, the latest is made up for.
+ * Makes schedules follow their services' configuration, and creates the runs whose tick has come.
+ * Every worker calls this each second; the database decides which worker creates a run. If ticks were missed, only the
+ * latest makes a run.
  */
 export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void> {
   for (const change of await changedSchedules(db)) {
@@ -34,8 +35,8 @@ export async function tickSchedules({ db, dispatcher, log }: Deps): Promise<void
 }
 
 /**
- * Returns the next tick. A stored schedule that this version cannot read has none, and does not keep the others from
- * running.
+ * Returns the next tick; none for a stored schedule that this version cannot read.
+ * Such a schedule must not stop the others.
  */
 function following(schedule: Schedule & { serviceId: string }, now: Date, log: Deps['log']): Date | null {
   try {

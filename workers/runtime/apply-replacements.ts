@@ -1,5 +1,5 @@
-import type { Transaction } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import {
   abandonReplacement,
   beginReplacement,
@@ -22,15 +22,15 @@ type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'logs' | 'log'>;
 const STOP_SLACK_MS = 1_000;
 
 /**
- * Applies what `planReplacements` decides for the replicas of a host. The service's log explains each action. `hasRoom` resolves to
- * true if a second replica fits beside this one.
+ * Applies the decisions of `planReplacements` to a host's replicas. The service's log explains each action.
+ * `hasRoom` resolves to true if a second replica fits beside this one.
  */
 export async function applyReplacements(
   deps: Deps,
   all: readonly ReplicaRow[],
   hasRoom: (row: ReplicaRow) => Promise<boolean>,
 ): Promise<void> {
-  // A volume never has a second server. Its controller restarts a server that hangs.
+  // A volume never has a second server. The replica's controller restarts a server that hangs.
   const rows = all.filter((row) => row.volume_id === null);
   const now = Date.now();
   const cramped = new Set<string>();
@@ -49,7 +49,7 @@ export async function applyReplacements(
   }
 }
 
-/** Returns false also if it is not known whether there is room, for instance if the release cannot be read. */
+/** Returns false also if that is unknown, for example because the release cannot be read. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

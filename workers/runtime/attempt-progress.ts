@@ -3,12 +3,13 @@ import type { ReplicaRow } from '../replicas/rows.js';
 
 type Attempt = Pick<ReplicaRow, 'state' | 'started_at' | 'created_at' | 'exit_code' | 'exit_detail'>;
 
-/** How an attempt ended, or after how many milliseconds it must be checked again at the latest. */
+/** How an attempt ended, or within how many milliseconds it must be checked again. */
 export type AttemptProgress = AttemptOutcome | { type: 'pending'; nextMs: number };
 
 /**
- * Decides whether the attempt of a run has ended. `startMs` is the timeout of its start and `timeoutMs` that of the attempt itself, in
- * milliseconds; `now` is in milliseconds since the epoch.
+ * Decides whether the attempt of a run has ended.
+ * `startMs` is the timeout of its start and `timeoutMs` that of the attempt, in milliseconds; `now` is in milliseconds
+ * since the epoch.
  */
 export function attemptProgress(
   row: Attempt | null,

@@ -1,17 +1,17 @@
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { recordChecks } from '../replicas/check-store.js';
 import type { Attempt } from '../replicas/rows.js';
 
-/** A check is recorded after this time, together with others, in milliseconds. */
+/** A check is recorded within this time, together with others, in milliseconds. */
 const WAIT_MS = 2_000;
 
-/** Records health checks that changed nothing: those of all replicas of this worker in one statement. */
+/** Records unchanged health checks, those of all this worker's replicas in one statement. */
 export class CheckRecorder {
   readonly #db: Db;
   readonly #log: Logger;
-  /** By the id of the replica. */
+  /** Replica's id → its check. */
   #waiting = new Map<string, Pick<Attempt, 'id' | 'restarts'>>();
   #timer: NodeJS.Timeout | null = null;
   #recording: Promise<void> = Promise.resolve();
@@ -29,7 +29,7 @@ export class CheckRecorder {
     }, WAIT_MS).unref();
   }
 
-  /** Records the checks that wait. A failure is logged, and these checks are dropped. */
+  /** Records the waiting checks. A failure is logged, and these checks are dropped. */
   async record(): Promise<void> {
     const attempts = [...this.#waiting.values()];
     this.#waiting.clear();

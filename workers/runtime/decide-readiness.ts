@@ -2,9 +2,9 @@ import type { ReplicaState } from '../replicas/model.js';
 
 /** Time until the next check, in milliseconds, by the state of the replica. */
 const INTERVAL_MS = {
-  /** No check of the new replica has succeeded yet: a share of the time since its start, within these bounds. */
+  /** Before the first successful check: a share of the time since the start, within these bounds. */
   starting: { share: 1 / 6, least: 15, most: 250 },
-  /** The new replica passed a check and has to pass another one. */
+  /** After a first successful check, another one must follow. */
   proving: 50,
   failing: 1_000,
   ready: 5_000,
@@ -15,9 +15,9 @@ const SETTLED_MS = 1_000;
 const PASSES_TO_START = 2;
 /** Checks in a row that an unhealthy replica must pass before it gets requests again. */
 const PASSES_TO_RECOVER = 1;
-/** Checks in a row that a ready replica must fail before it gets no more requests. */
+/** Consecutive checks that a ready replica must fail before it gets no more requests. */
 const FAILURES_TO_LEAVE = 2;
-/** A decision depends on at most this many results. */
+/** A decision never depends on more results than this. */
 export const CHECKS_KEPT = Math.max(PASSES_TO_START, PASSES_TO_RECOVER, FAILURES_TO_LEAVE);
 
 export interface CheckedReplica {
@@ -56,7 +56,10 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
 /** Checks of ready replicas start at multiples of this time, in milliseconds, so that one pass starts many of them. */
 const TOGETHER_MS = 500;
 
-/** When the next check is due, in milliseconds since the epoch: never later than after `nextCheckMs`. */
+/**
+ * Returns when the next check is due, in milliseconds since the epoch.
+ * This is at the latest after `nextCheckMs`.
+ */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;
   return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);
@@ -75,7 +78,7 @@ export function hasSettled(startedAt: number, now: number, settledMs = SETTLED_M
   return now - startedAt >= settledMs;
 }
 
-/** An answer is healthy if its status is 2xx or 3xx. */
+/** Returns true if an answer is healthy: its status is 2xx or 3xx. */
 export function isHealthyStatus(status: number): boolean {
   return status >= 200 && status < 400;
 }

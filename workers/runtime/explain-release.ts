@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/core/config.js';
-import { limitsOf } from '../../shared/services/catalog.js';
 import { isDataKind } from '../../shared/services/model.js';
+import { limitsOf } from '../../shared/services/plan-catalog.js';
 import { withAdvice } from '../failures/failure-advice.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import {
@@ -24,8 +24,8 @@ export async function explainExit(host: Host, spec: ReleaseSpec, row: ReplicaRow
 }
 
 /**
- * Returns why a release is not ready in time although no replica has ended: what a health check and the replica's ports
- * show.
+ * Returns why a release is late although no replica has ended.
+ * This uses the results of a health check and the ports on which it listens.
  */
 export async function explainSilence(
   host: Host,

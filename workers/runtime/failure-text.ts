@@ -1,16 +1,19 @@
 import { ADVICE_LINES, adviceFor, memoryAdvice, withAdvice } from '../failures/failure-advice.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** Lines of output that a failure quotes. */
+/** How many lines of output a failure quotes. */
 const QUOTED_LINES = 8;
-/** Lines of a stack trace, and the last line of a report of Node.js. They are not quoted, because they would displace the message. */
+/**
+ * Matches lines of a stack trace and the last line of a Node.js report. They are not quoted, because they would
+ * displace the message.
+ */
 const TELLS_NOTHING = /^\s+at .*(?::\d+|<anonymous>)\)?$|^Node\.js v\d/;
-/** Lines of output in which the cause of a failure is searched. */
+/** How many lines of output are searched for the cause of a failure. */
 export const SEARCHED_LINES = ADVICE_LINES;
 
 /**
  * Returns how a replica or a command ended, as text that follows its name.
- * `text` is an exit code, "signal <name>" or "out-of-memory"; '' means that the end was not observed.
+ * `text` is an exit code, "signal <name>" or "out-of-memory"; '' if the end was not observed.
  */
 export function exitDetail(text: string, memoryMb: number): string {
   if (text === 'out-of-memory') return `was killed: it used more than the ${memoryMb} MB of memory its plan allows`;
@@ -30,7 +33,7 @@ export function exitMessage(
   return withAdvice(text, startAdvice(detail, output, memoryMb));
 }
 
-/** Returns true if the start itself failed: nothing of the application ever ran, so there is no output to quote. */
+/** Returns true if the start itself failed: the application never ran, so there is no output to quote. */
 export function neverRan(detail: string): boolean {
   return detail.startsWith('could not be started');
 }
@@ -44,17 +47,17 @@ export function commandMessage(command: string, cause: string, output: readonly 
   return withAdvice(text, startAdvice(cause, output, memoryMb));
 }
 
-/** What to do about an application that runs and listens nowhere. */
+/** Advice for an application that runs and does not listen. */
 export const LISTENS_NOWHERE =
   'The application must listen on the port in the variable PORT. If it does not answer requests, make it a service of the kind worker.';
-/** What to do about an application that listens on another port or address than the one that is probed. */
+/** Advice for an application that listens on another port or address than the probed one. */
 export const LISTENS_ELSEWHERE =
   'Make the application listen on the port in the variable PORT, on all addresses (0.0.0.0).';
-/** What to do about an application whose health check fails. */
+/** Advice for an application whose health check fails. */
 export const ANSWERS_BADLY =
   'The release is healthy when this path answers with 2xx or 3xx. Correct the application, or set healthCheckPath to another path.';
 
-/** What to do about an application that ended; null if its output tells nothing. */
+/** Returns advice for an application that ended; null if its output shows no cause. */
 export function startAdvice(detail: string, output: readonly string[], memoryMb: number): string | null {
   const facts = { phase: 'start', memoryMb } as const;
   return detail.startsWith('was killed: it used more') ? memoryAdvice(facts) : adviceFor(output, facts);

@@ -4,12 +4,15 @@ import { connect } from 'node:net';
 export interface HangTimes {
   /** The wait after an answered request. */
   interval: number;
-  /** Timeout of the first byte of an answer. */
+  /** Timeout until the first byte of an answer. */
   patience: number;
 }
 
 const TIMES: HangTimes = { interval: 30_000, patience: 10_000 };
-/** Requests in a row without an answer after which the application counts as hanging. One may be due to a slow start or a busy host. */
+/**
+ * After this many consecutive requests without an answer, the application counts as hanging. A single one may be due to
+ * a slow start or a busy host.
+ */
 const SILENCES = 2;
 
 export interface HangTarget {
@@ -20,9 +23,9 @@ export interface HangTarget {
 }
 
 /**
- * Finds an application that hangs while its port accepts connections: the kernel accepts them for it. For services without
- * a `healthCheckPath`. Any answer counts, also an error or a closed connection. The requests run in the background, so that
- * nothing waits for an application that hangs. Each attempt to run a replica has a detector of its own.
+ * Finds an application that hangs although its port accepts connections, which the kernel does for it. Used for
+ * services without a `healthCheckPath`. Any answer counts, also an error or a closed connection. Requests run in the
+ * background, so that nothing waits for a hanging application. Each attempt to run a replica has its own detector.
  */
 export class HangDetector {
   readonly #times: HangTimes;
@@ -35,7 +38,7 @@ export class HangDetector {
     this.#nextAt = Date.now() + times.interval;
   }
 
-  /** Returns '' unless the last requests got no answer, and then the reason. Starts the next request if it is due. */
+  /** Returns the reason if the last requests got no answer, otherwise ''. Starts the next request if it is due. */
   observe(target: HangTarget): string {
     if (!this.#asking && Date.now() >= this.#nextAt) this.#ask(target);
     const seconds = this.#times.patience / 1000;
@@ -49,7 +52,7 @@ export class HangDetector {
     void isSilent(target, this.#times.patience).then((silent) => {
       this.#asking = false;
       this.#silences = silent ? this.#silences + 1 : 0;
-      // While it is silent, the next check asks again.
+      // While the application is silent, the next check asks again at once.
       this.#nextAt = silent ? 0 : Date.now() + this.#times.interval;
     });
   }

@@ -2,13 +2,13 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { isHealthyStatus } from './decide-readiness.js';
 
-/** Timeout of an answer, in milliseconds. */
+/** Timeout for an answer, in milliseconds. */
 const ANSWER_MS = 2_000;
 
 export interface Target {
   address: string;
   port: number;
-  /** '' if an accepted connection is enough. */
+  /** '' if an accepted connection suffices. */
   path: string;
   /** The Host header. An application may refuse every name but its service's own. */
   host: string;
@@ -18,8 +18,8 @@ export interface Target {
 export type Health = { healthy: true } | { healthy: false; kind: 'no-answer' | 'bad-answer'; answer: string };
 
 /**
- * Runs one health check. It passes if the path answers 2xx or 3xx within 2 s or, without a path, if the port accepts a
- * connection. Never rejects.
+ * Runs one health check. Never rejects.
+ * It passes if the path answers 2xx or 3xx within 2 s or, without a path, if the port accepts a connection.
  */
 export function checkHealth(target: Target): Promise<Health> {
   return target.path === '' ? checkPort(target) : checkPath(target);
@@ -45,7 +45,10 @@ async function checkPath(target: Target): Promise<Health> {
   return { healthy: false, kind: 'bad-answer', answer: `GET ${target.path} answered ${status}, expected 2xx or 3xx` };
 }
 
-/** Sends a GET on a connection of its own. Resolves to the status, or to why there is none within `ms` milliseconds. Never rejects. */
+/**
+ * Sends a GET on a new connection. Resolves to the status, or to the reason why none came within `ms` milliseconds.
+ * Never rejects.
+ */
 export function statusOf({ address, port, path, host }: Target, ms: number): Promise<number | string> {
   return new Promise((resolve) => {
     const headers = { host, 'user-agent': 'ranvier-health', connection: 'close' };

@@ -4,14 +4,14 @@ interface Amount {
   lines: number;
 }
 
-/** The limit of one replica's output: `rate` each second, and up to `burst` at once after a quiet time. */
+/** The limit of one replica's output: `rate` per second, and up to `burst` at once after a quiet time. */
 const REPLICA = { rate: { bytes: 256 * 1024, lines: 1000 }, burst: { bytes: 32 * 1024 * 1024, lines: 40_000 } };
-/** The limit of all busy replicas of a host together, so that the database has time for the others. */
+/** The limit of all busy replicas of a host together, so that the database has time for other work. */
 const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64 * 1024 * 1024, lines: 60_000 } };
-/** A replica that is at most this much above its rate is not busy, and its output does not count for the host's limit. */
+/** A replica at most this far above its rate is not busy: its output does not count for the host's limit. */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
-/** A replica waits until it may store this many lines, so that transactions are not tiny. */
+/** A replica waits until it may store this many lines, so that transactions are not too small. */
 const MIN_LINES = 200;
 
 /** A bucket of bytes and lines that fills at a rate. */
@@ -27,7 +27,7 @@ class Bucket {
     this.#left = { ...burst };
   }
 
-  /** Returns the amount that is left now; negative if more was taken than there was. */
+  /** Returns the amount that is left now; negative if more was taken than was available. */
   left(): Amount {
     const now = Date.now();
     const seconds = Math.max(0, now - this.#grantedAt) / 1000;
@@ -54,14 +54,14 @@ class Bucket {
   }
 }
 
-/** The share of all busy replicas of one host. */
+/** The bucket that all busy replicas of one host share. */
 export class HostAllowance extends Bucket {
   constructor() {
     super(HOST);
   }
 }
 
-/** How much of its output one replica may add to the log now, in bytes and in lines. */
+/** How much output one replica may add to the log now, in bytes and in lines. */
 export class LogAllowance {
   readonly #own = new Bucket(REPLICA);
   readonly #host: HostAllowance;

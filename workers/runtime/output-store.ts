@@ -1,21 +1,21 @@
-import { type Db, isRefusal, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, isRefusal, type Transaction } from '../../shared/core/database/database-client.js';
 import type { LogLevel } from '../../shared/logs/model.js';
 import { leftOut } from '../logs/log-sink.js';
-import type { Masker } from '../masking/mask.js';
+import type { Masker } from '../masking/masker.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { RuntimeLogs } from './replica-runtime-deps.js';
 
 export interface OutputStoreOptions<Mark> {
-  /** Up to where the output is in the log. */
+  /** The position up to which the output is in the log. */
   mark: Mark;
   masker: Masker;
-  /** Moves the mark in the database. Resolves to false if it is not at `from`. */
+  /** Moves the mark in the database. Resolves to false if the mark is not at `from`. */
   move: (trx: Transaction, from: Mark, to: Mark) => Promise<boolean>;
 }
 
 /**
- * Stores the output of one replica, masked, in the log of its service. One transaction stores lines and moves the mark behind them, so
- * each line is stored exactly once, and another worker continues exactly behind it.
+ * Stores the masked output of one replica in its service's log. One transaction stores lines and moves the mark behind
+ * them, so that each line is stored exactly once, and another worker continues right behind it.
  */
 export class OutputStore<Mark> {
   readonly #deps: { db: Db; logs: RuntimeLogs };
@@ -35,8 +35,8 @@ export class OutputStore<Mark> {
   }
 
   /**
-   * Stores lines and moves the mark. Lines that the database refuses are replaced by a note. Returns false if another worker has moved
-   * the mark; this store must then not be used any more.
+   * Stores lines and moves the mark. A note replaces lines that the database refuses. Returns false if another worker
+   * has moved the mark; this store must then not be used any more.
    */
   async append(texts: readonly string[], mark: Mark, level: LogLevel = 'info'): Promise<boolean> {
     const timestamp = new Date().toISOString();

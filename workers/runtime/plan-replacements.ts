@@ -1,11 +1,11 @@
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** The wait doubles with each replacement in a row, at most this often. */
+/** The wait doubles with each consecutive replacement, at most this often. */
 const MAX_DOUBLINGS = 5;
 
 /**
  * Returns the time after which a failing replica is replaced, in milliseconds.
- * `replacements` counts the earlier ones in a row.
+ * `replacements` is the number of consecutive earlier ones.
  */
 export function replacementDelayMs(firstMs: number, replacements: number): number {
   return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
@@ -32,7 +32,7 @@ export type WatchedReplica = Pick<
   | 'replaces'
 >;
 
-/** One action of the supervisor about replicas that go on failing their health check. */
+/** An action of the supervisor for replicas that continue to fail their health check. */
 export type ReplacementAction<T extends WatchedReplica = ReplicaRow> =
   /** Starts a new replica beside the failing one. */
   | { type: 'begin'; failing: T; allFail: boolean }
@@ -55,8 +55,9 @@ export interface ReplacementOptions<T extends WatchedReplica> {
 }
 
 /**
- * Decides which failing replicas of a host are replaced now. The replicas of a release are replaced one after another, so
- * that an outside fault, such as a database that is away, never takes down all of them: they would recover by themselves.
+ * Decides which failing replicas of a host are replaced now.
+ * A release's replicas are replaced one after another. So an outside fault, such as an unreachable database, never
+ * stops all of them, and they can recover by themselves.
  */
 export function planReplacements<T extends WatchedReplica>(
   rows: readonly T[],
@@ -78,7 +79,7 @@ function planRelease<T extends WatchedReplica>(
 ): ReplacementAction<T>[] {
   const successors = release.filter((row) => row.replaces !== null);
   if (successors.length > 0) return successors.flatMap((row) => planSuccessor(row, release, options));
-  // With two generations, a restart is under way, which replaces all replicas.
+  // Two generations mean that a restart is in progress, which replaces all replicas.
   if (release.some((row) => row.generation !== release[0]?.generation)) return [];
   if (release.some((row) => isComingUp(row, options))) return [];
   const [failing] = release
@@ -117,10 +118,7 @@ function isComingUp(
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
-/**
- * Returns true if a replica that was healthy once has failed for too long, or has not become healthy after another
- * start.
- */
+/** Returns true if a replica that was healthy once has failed for too long, or did not recover after a restart. */
 function isDue(row: WatchedReplica, { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;

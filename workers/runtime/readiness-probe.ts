@@ -1,6 +1,6 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { isDataKind } from '../../shared/services/model.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { recordChecked, recordReady, recordUnhealthy, wasStable } from '../replicas/store.js';
@@ -11,20 +11,20 @@ import { checkHealth } from './health-check.js';
 import { replacementDelayMs } from './plan-replacements.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
-/** Another answer of a failing check is recorded at most this often, in milliseconds. */
+/** A changed answer of a failing check is recorded at most this often, in milliseconds. */
 const RECORD_MS = 1_000;
 
-/** Checks the servers of data services. */
+/** Probes database servers. */
 export interface ServerProbe {
   /** Resolves to '' if the server accepts connections, and otherwise to the reason. */
   probe(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
-  /** Returns the time since which the server has given no answer at all, in milliseconds. */
+  /** Returns for how long the server has not answered at all, in milliseconds. */
   silentMs(replicaId: string): number;
 }
 
 /** Runs the HEALTHCHECK of a replica's image. */
 export interface ImageProbe {
-  /** Returns why the check does not pass; '' if it does, or if the image has none. */
+  /** Returns why the check does not pass; '' if it passes, or if the image has none. */
   trouble(row: ReplicaRow, spec: ReleaseSpec): string;
 }
 
@@ -49,8 +49,8 @@ export class ReadinessProbe {
   #recordedAt = 0;
 
   /**
-   * `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks data services, `imageProbe`
-   * runs the HEALTHCHECK of images.
+   * `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks databases,
+   * `imageProbe` runs the HEALTHCHECK of images.
    */
   constructor(
     { db, config, checks }: ProbeDeps,
@@ -74,8 +74,8 @@ export class ReadinessProbe {
   }
 
   /**
-   * Returns true if the server of a data service has given no answer at all for so long that it must be restarted.
-   * There is never a second server beside it.
+   * Returns true if a database's server has not answered for so long that it must be restarted. A second server beside
+   * it never exists.
    */
   isServerSilent({ id, ready_at }: ReplicaRow): boolean {
     return ready_at !== null && (this.#probe?.silentMs(id) ?? 0) >= this.#config.healthReplaceSeconds * 1000;
@@ -141,7 +141,7 @@ export class ReadinessProbe {
     const { healthCheckPath: path } = spec.configuration;
     const health = await checkHealth({ address, port, path, host });
     if (!health.healthy) return health.answer;
-    // Only the applications of web services are known to speak HTTP.
+    // Only applications of web services are known to speak HTTP.
     return path === '' && spec.kind === 'web' ? this.#hangs.observe({ address, port, host }) : '';
   }
 }

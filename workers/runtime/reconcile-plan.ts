@@ -1,5 +1,5 @@
 const SWEEP_MS = 60_000;
-/** The wait after a failed reconciliation, in milliseconds; it doubles with each further failure. */
+/** The wait after a failed reconciliation, in milliseconds. It doubles with each further failure. */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 
@@ -9,13 +9,13 @@ export interface ObservedHost {
   rows: readonly string[];
   /** Ids of the replicas that have a controller. */
   controlled: Iterable<string>;
-  /** Ids of the replicas whose controller works now. */
+  /** Ids of the replicas whose controller is working. */
   busy: ReadonlySet<string>;
   /** When each failed replica is tried again, in milliseconds since the epoch. */
   retries: ReadonlyMap<string, { at: number }>;
   /** When the last sweep began, in milliseconds since the epoch. */
   sweptAt: number;
-  /** True while a sweep is under way. */
+  /** True while a sweep runs. */
   sweeping: boolean;
 }
 
@@ -40,7 +40,7 @@ export function planPass(
   };
 }
 
-/** Returns the wait before a replica that failed this often in a row is reconciled again, in milliseconds. */
+/** Returns the wait before the next reconciliation after consecutive failures, in milliseconds. */
 export function retryDelayMs(failures: number): number {
   return Math.min(FIRST_RETRY_MS * 2 ** (failures - 1), LAST_RETRY_MS);
 }

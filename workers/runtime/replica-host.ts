@@ -3,15 +3,15 @@ import type { ResourceUsage } from '../sandbox/sandbox.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 import type { MeasurableReplica } from './usage-store.js';
 
-/** Reconciles one replica: makes what runs match the row. */
+/** Reconciles one replica: makes the running process match the row. */
 export interface ReplicaController {
   /** When the replica has to be reconciled again, in milliseconds since the epoch, even if nothing changes. */
   readonly nextCheckAt: number;
-  /** Observes the replica and applies what follows. Calls never overlap. A rejection is retried with a back-off. */
+  /** Observes the replica and does what is needed. Calls never overlap. A rejection is retried with a back-off. */
   reconcile(row: ReplicaRow): Promise<void>;
   /** True if nothing can have changed since the last reconciliation, so that this row need not be reconciled now. */
   isIdle?(row: ReplicaRow): boolean;
-  /** Ends what runs in the background: the replica is gone, or another supervisor controls it. */
+  /** Ends background work, because the replica is gone or another supervisor controls it. */
   close?(): void;
 }
 
@@ -23,8 +23,8 @@ export interface SupervisedHost {
   /** Refreshes the observed state once, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /**
-   * Ends what belongs to no replica of the table. `rows` reads the table. It must be called after the host was listed, because
-   * replicas start meanwhile.
+   * Ends what belongs to no replica in the table. `rows` reads the table. It must be called after the host was listed,
+   * because replicas start meanwhile.
    */
   sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
   /** True if a second replica fits beside this one. Without this method there is always room. */
@@ -35,23 +35,28 @@ export interface SupervisedHost {
 
 /** The part of a runtime that differs between processes and Swarm. */
 export interface ReplicaHost extends SupervisedHost {
-  /** True if every worker measures replicas, each those of its own engine; otherwise only the leader does. */
+  /** True if each worker measures the replicas of its own engine. Otherwise only the leader measures. */
   readonly isMeasuredByAll: boolean;
   /** Called before the replicas are measured. */
   prepareUsage?(): Promise<void>;
-  /** What a replica has used so far; null if this worker cannot know. */
+  /** Returns what a replica has used so far; null if this worker cannot know. */
   usage(replica: MeasurableReplica): Promise<ResourceUsage | null>;
-  /** The port on which a replica's application listens; null if it listens on none. Absent if that is always the configured port. */
+  /**
+   * Returns the port on which a replica's application listens; null if it listens on none. Absent if that is always the
+   * configured port.
+   */
   ownPort?(row: ReplicaRow): Promise<number | null>;
-  /** The ports on which a replica's processes listen. Absent if the host cannot see them. */
+  /** Returns the ports on which a replica's processes listen. Absent if the host cannot see them. */
   listeningPorts?(row: ReplicaRow): Promise<number[]>;
-  /** Why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if the host does not run it. */
+  /**
+   * Returns why the HEALTHCHECK of a replica's image does not pass; '' if it does. Absent if the host does not run it.
+   */
   imageTrouble?(row: ReplicaRow, spec: ReleaseSpec): Promise<string>;
   /** Returns a replica's last lines of output, masked; none if they cannot be read. */
   lastOutput(row: ReplicaRow, spec: ReleaseSpec): Promise<string[]>;
   /**
-   * The host that runs a data service. Absent if that is any host that has the program of its server. Throws `ReleaseError` if there is
-   * none.
+   * Returns the host that runs a database. Absent if any host with the server's program can. Throws `ReleaseError` if
+   * there is none.
    */
   hostOfData?(spec: ReleaseSpec): Promise<string>;
   /** Called after the supervisor has stopped. */

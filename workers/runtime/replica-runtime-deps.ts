@@ -1,5 +1,5 @@
 import type { Config } from '../../shared/core/config.js';
-import type { Db, Transaction } from '../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { LogLine } from '../../shared/logs/model.js';
@@ -11,12 +11,12 @@ export const POLL_MS = 250;
 /** Added to the grace period, in milliseconds: edges have to drain, and another worker may have to take over the host. */
 const STOP_SLACK_MS = 60_000;
 
-/** Returns the time by which replicas that are stopped now must have ended, in milliseconds since the epoch. */
+/** Returns when replicas that are stopped now must have ended, in milliseconds since the epoch. */
 export function stopDeadline({ stopGraceSeconds }: Pick<Config, 'stopGraceSeconds'>): number {
   return Date.now() + stopGraceSeconds * 1000 + STOP_SLACK_MS;
 }
 
-/** What both runtimes work with. The `replicas` table holds the desired and the observed state of replicas. */
+/** The dependencies of both runtimes. The `replicas` table holds the desired and the observed state of replicas. */
 export interface ReplicaRuntimeDeps {
   db: Db;
   listener: Listener;
@@ -30,7 +30,10 @@ export interface ReplicaRuntimeDeps {
   checks: Pick<CheckRecorder, 'add'>;
 }
 
-/** Stores lines of applications. The same transaction moves the mark in the output, so each line is stored exactly once. */
+/**
+ * Stores applications' output. The transaction that stores lines also moves the mark, so each line is stored exactly
+ * once.
+ */
 export interface RuntimeLogs {
   append(
     batch: {

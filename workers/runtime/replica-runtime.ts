@@ -1,7 +1,7 @@
 import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { isDataKind } from '../../shared/services/model.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { isCurrentRelease, isReleasing, runningReleases } from '../releases/release-store.js';
 import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
@@ -16,12 +16,12 @@ import type { ReleaseSpec, RunAttempt, RuntimeDriver } from './runtime-driver.js
 import { Supervisor } from './supervisor.js';
 import { UsageSampler } from './usage-sampler.js';
 
-/** Timeout of the wait for a backup, a restore or a deployment that uses the volume, in milliseconds. */
+/** How long to wait for a backup, a restore or a deployment that uses the volume, in milliseconds. */
 const VOLUME_WAIT_MS = 120_000;
 
 /**
- * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor that leads the host,
- * here or in another worker, reconciles the two.
+ * Writes the wanted state into the `replicas` table and waits until the observed state matches. The supervisor that
+ * leads the host, in this or another worker, reconciles the two.
  */
 export class ReplicaRuntime implements RuntimeDriver {
   readonly #deps: ReplicaRuntimeDeps;
@@ -112,9 +112,9 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Starts the one server of a volume after every other server of the service has ended; with `fresh` also after its own has. Waits for
-   * work on the volume and for a deployment that is under way. Throws `ReleaseError`, also if a server cannot be stopped because its
-   * host is away.
+   * Starts the one server of a volume after every other server of the service has ended; with `fresh` also after its
+   * own has. Waits until no operation or deployment uses the volume. Throws `ReleaseError`, also if a server cannot be
+   * stopped because its host is away.
    */
   async #bringUpAlone(spec: ReleaseSpec, fresh: boolean, signal: AbortSignal): Promise<void> {
     const { db } = this.#deps;
@@ -199,8 +199,8 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 
   /**
-   * Returns the replicas whose desired state is running. A replacement counts when it has taken the place of the
-   * failing replica.
+   * Returns the replicas whose desired state is running. A replacement counts once it has taken the failing replica's
+   * place.
    */
   async #running(deploymentId: string): Promise<ReplicaRow[]> {
     const rows = await replicasOf(this.#deps.db, deploymentId);
@@ -208,7 +208,7 @@ export class ReplicaRuntime implements RuntimeDriver {
   }
 }
 
-/** Returns false for a site, which has no process, and for a cron service, which has one only during a run. */
+/** Returns true if a release has processes all the time. A site has none, and a cron service only during a run. */
 function isResident({ kind, image }: ReleaseSpec): boolean {
   return image.manifest.type !== 'static' && kind !== 'cron';
 }

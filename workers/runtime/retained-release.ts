@@ -1,14 +1,14 @@
 import { SealError } from '../../shared/secrets/keyring.js';
-import { credentialsOf } from '../../shared/services/source.js';
-import { ReleaseError } from '../failures/explained.js';
-import { Masker } from '../masking/mask.js';
+import { credentialsOf } from '../../shared/services/service-source.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { Masker } from '../masking/masker.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import type { ReleaseSpec } from './runtime-driver.js';
 
 /**
- * Returns true for an error of the release itself, which a retry does not fix.
- * Any other error is a fault of the platform and may pass.
+ * Returns true for an error of the release itself, which a retry does not fix. Other errors are faults of the platform
+ * and may pass.
  */
 export function isExplained(error: unknown): error is ReleaseError | SealError {
   return error instanceof ReleaseError || error instanceof SealError;
@@ -31,13 +31,15 @@ export class RetainedRelease {
     return this.#spec;
   }
 
-  /** Loads the release as it is now, for a new attempt to run it. Throws as `read` does. */
+  /** Loads the present release for a new attempt to run it. Throws as `read` does. */
   async readAnew({ deployment_id, run_id }: ReleaseOf): Promise<ReleaseSpec> {
     this.#spec = await this.#load(deployment_id, run_id);
     return this.#spec;
   }
 
-  /** Returns null if the release cannot be read, for instance because its key is lost. Its replicas can still be stopped. */
+  /**
+   * Returns null if the release cannot be read, for example because its key is lost. Its replicas can still be stopped.
+   */
   async readable(row: ReleaseOf): Promise<ReleaseSpec | null> {
     try {
       return await this.read(row);

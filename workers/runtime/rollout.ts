@@ -12,13 +12,14 @@ export type RolloutOutcome<T extends Rolled = ReplicaRow> =
   | { type: 'failed'; row: T }
   /** The release timeout has passed. */
   | { type: 'late' }
-  /** Some rows were still stopping when they were wanted, and have to be wanted again. */
+  /** Some rows were still stopping when they were requested, and must be requested again. */
   | { type: 'incomplete' }
   | { type: 'pending' };
 
 /**
- * Decides the state of a rollout from the rows of one generation that are to run. `count` replicas are wanted. A row at a higher
- * position is a leftover, and counts only if it fails. `isLate` is true once the release timeout has passed.
+ * Decides the state of a rollout from the rows of one generation that should run.
+ * `count` replicas are wanted. A row at a higher position is left over, and counts only if it fails. `isLate` is true
+ * once the release timeout has passed.
  */
 export function rolloutOutcome<T extends Rolled>(
   rows: readonly T[],
@@ -35,7 +36,8 @@ export function rolloutOutcome<T extends Rolled>(
 }
 
 /**
- * Returns the generation that a restart replaces, and the number of replicas of the new one: `wanted` if nothing runs.
+ * Returns the generation that a restart replaces, and the new one's number of replicas.
+ * That number is `wanted` if nothing runs.
  */
 export function generationToReplace(
   rows: readonly Pick<ReplicaRow, 'generation'>[],

@@ -1,5 +1,5 @@
 import type { AttemptOutcome } from '../../shared/runs/model.js';
-import { ReleaseError } from '../failures/explained.js';
+import { ReleaseError } from '../failures/explained-errors.js';
 import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../replicas/attempt-store.js';
 import { attemptProgress } from './attempt-progress.js';
 import { replicaChange } from './replica-change.js';
@@ -11,7 +11,7 @@ const RUN_POLL_MS = 2_000;
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'hostId'>;
 
-/** See `RuntimeDriver.runAttempt`. Each attempt is one replica that ends by itself. */
+/** Carries out `RuntimeDriver.runAttempt`. Each attempt is one replica that ends by itself. */
 export async function runAttempt(
   deps: Deps,
   { serviceId, deploymentId }: ReleaseSpec,
@@ -32,7 +32,7 @@ export async function runAttempt(
   }
 }
 
-/** See `RuntimeDriver.stopRun`. */
+/** Carries out `RuntimeDriver.stopRun`. */
 export async function stopRun({ db, listener, config }: Deps, runId: string): Promise<void> {
   await db.transaction((trx) => stopAttempts(trx, runId));
   const deadline = stopDeadline(config);

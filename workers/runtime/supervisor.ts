@@ -1,5 +1,5 @@
 import { CHANNELS } from '../../shared/core/database/listener.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { Leadership } from '../core/leadership.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
@@ -11,9 +11,9 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'listener' | 'config' | 'log' | 'hostId' | 'logs'>;
 
 /**
- * Reconciles the replicas of one host with the `replicas` table. One worker of a host leads: it holds a lock that the
- * database releases if the worker dies. A notification and the timer run the same pass, and every write names the attempt
- * that it is about.
+ * Reconciles one host's replicas with the `replicas` table. One worker of a host leads: it holds a lock that the
+ * database releases if the worker dies. Notifications and the timer run the same pass, and every write names its
+ * attempt.
  */
 export class Supervisor {
   readonly #deps: Deps;
@@ -21,14 +21,14 @@ export class Supervisor {
   readonly #leadership: Leadership;
   readonly #controllers = new Map<string, ReplicaController>();
   readonly #busy = new Map<string, Promise<void>>();
-  /** The replicas whose last reconciliation failed: the failures in a row, and when the next try is due. */
+  /** Replicas whose last reconciliation failed: the number of consecutive failures, and the time of the next try. */
   readonly #retries = new Map<string, { failures: number; at: number }>();
   #unlisten: () => void = () => undefined;
   #loop: Promise<void> = Promise.resolve();
   #closed = false;
   #notified = false;
   #sweptAt = 0;
-  /** The sweep under way. Reconciliations do not wait for it: it takes long if a process does not end. */
+  /** The running sweep. Reconciliations do not wait for it, because it takes long if a process does not end. */
   #sweeping: Promise<void> | null = null;
   #pausing: { end: number; resolve: () => void; timer: NodeJS.Timeout } | null = null;
 
@@ -53,7 +53,9 @@ export class Supervisor {
     this.#loop = this.#run();
   }
 
-  /** Waits for reconciliations under way and gives up the lead. The replicas run on unless the whole platform ends. */
+  /**
+   * Waits for running reconciliations and gives up the lead. Replicas continue to run unless the whole platform ends.
+   */
   async close(platformEnds: boolean): Promise<void> {
     this.#closed = true;
     this.#unlisten();
@@ -66,7 +68,7 @@ export class Supervisor {
     this.#drop([...this.#controllers.keys()]);
   }
 
-  /** A new leader forgets what it knew when it led before. */
+  /** A new leader forgets what it knew from an earlier lead. */
   #onLeadership(): void {
     this.#drop([...this.#controllers.keys()]);
     this.#sweptAt = 0;
@@ -162,7 +164,7 @@ export class Supervisor {
     this.#wakeAt(0);
   }
 
-  /** Shortens the pause under way so that it ends at this time, in milliseconds since the epoch. */
+  /** Shortens the current pause so that it ends at this time, in milliseconds since the epoch. */
   #wakeAt(time: number): void {
     if (!this.#pausing || time >= this.#pausing.end) return;
     clearTimeout(this.#pausing.timer);

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../shared/core/errors.js';
-import { resourcesOf } from '../../shared/services/catalog.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { resourcesOf } from '../../shared/services/plan-catalog.js';
 import { concurrently } from '../core/concurrently.js';
 import type { ResourceUsage } from '../sandbox/sandbox.js';
 import type { ReplicaHost } from './replica-host.js';
@@ -18,7 +18,7 @@ interface Reading extends ResourceUsage {
   at: number;
 }
 
-/** Measures the replicas of a host every `METRICS_SECONDS`. Processor usage is known from a replica's second reading on. */
+/** Measures a host's replicas every `METRICS_SECONDS`. Processor usage is known from a replica's second reading on. */
 export class UsageSampler {
   readonly #deps: Deps;
   readonly #host: Pick<ReplicaHost, 'prepareUsage' | 'usage'>;
@@ -81,8 +81,8 @@ export class UsageSampler {
 }
 
 /**
- * Returns the usage of a replica between two readings, in per cent of its plan; null if no time has passed or its
- * counter began anew.
+ * Returns a replica's usage between two readings, in per cent of its plan.
+ * Returns null if no time has passed or its counter was reset.
  */
 export function sampleOf(replica: MeasurableReplica, before: Reading, now: Reading): ReplicaSample | null {
   const seconds = (now.at - before.at) / 1000;

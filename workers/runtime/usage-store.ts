@@ -1,4 +1,4 @@
-import { type Db, rowsOf } from '../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 import { FINEST } from '../../shared/metrics/model.js';
 import type { ServiceKind } from '../../shared/services/model.js';
 
@@ -7,15 +7,15 @@ export interface MeasurableReplica {
   id: string;
   restarts: number;
   service_id: string;
-  /** The task that runs it in a swarm. */
+  /** The replica's task in a swarm. */
   task_id: string | null;
   kind: ServiceKind;
   plan: string;
 }
 
 /**
- * Returns the replicas of a host whose processes run. Attempts of runs are not among them: they belong to no release
- * that serves.
+ * Returns a host's replicas with running processes. Attempts of runs are not included: they belong to no release that
+ * serves.
  */
 export function measurableReplicas(db: Db, hostId: string): Promise<MeasurableReplica[]> {
   return rowsOf(
@@ -56,7 +56,10 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
   );
 }
 
-/** Adds the ready replicas of every live release, with what each uses, to the current step. A sample is valid for `freshSeconds`. */
+/**
+ * Adds the ready replicas of every live release, with their usage, to the current step. A sample is valid for
+ * `freshSeconds`.
+ */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
   await rowsOf(
     db,

@@ -1,19 +1,19 @@
 /**
- * What a container is for: a command on the host's system, the same without root, the processes of an image, or the programs that unpack
- * and build images.
+ * The purpose of a container: a command on the host's system, such a command without root, the processes of an image,
+ * or the programs that unpack and build images.
  */
 export type ContainerKind = 'command' | 'rootless' | 'image' | 'imageTools';
 
-/** Docker's list. */
+/** Docker's default list. */
 const OF_IMAGES = [
   ...['AUDIT_WRITE', 'CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'MKNOD', 'NET_BIND_SERVICE', 'NET_RAW'],
   ...['SETFCAP', 'SETGID', 'SETPCAP', 'SETUID', 'SYS_CHROOT'],
 ].map((name) => `CAP_${name}`);
 
-/** What the processes of a container may do. Those of images count in their user namespace alone. */
+/** The capabilities of a container's processes. Those of images apply in their user namespace only. */
 export const CAPABILITIES: Readonly<Record<ContainerKind, readonly string[]>> = {
   command: [],
-  // The kernel asks for it when user 0 is given another number. It is gone before the command starts.
+  // The kernel requires it to map user 0 to another number. It is dropped before the command starts.
   rootless: ['CAP_SETFCAP'],
   image: OF_IMAGES,
   imageTools: [...OF_IMAGES, 'CAP_SYS_ADMIN'],

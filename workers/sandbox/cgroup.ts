@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { ResourceUsage, SandboxLimits } from './sandbox.js';
 
-/** The folders in which the control groups of containers are made. */
+/** The folders in which containers' control groups are made. */
 export interface CgroupRoots {
   version: 1 | 2;
   /** Version 1: a folder per controller. Version 2: the same folder. */
@@ -18,24 +18,25 @@ export interface CgroupRoots {
   sockets: string | null;
   /** The folder in each hierarchy of the host: an OCI runtime makes a group in all of them. */
   all: readonly string[];
-  /** The parent of the containers' groups as `cgroupsPath` of their configuration names it. */
+  /** The parent of the containers' groups, as `cgroupsPath` of their configuration names it. */
   runtimePath: string;
 }
 
 /** The control group of one container. */
 export interface Cgroup {
-  /** Has a line `oom_kill <count>`. */
+  /** A file with a line `oom_kill <count>`. */
   oomFile: string;
-  /** Its folder in the version 2 hierarchy, or null. */
+  /** The group's folder in the version 2 hierarchy; null without one. */
   sockets: string | null;
 }
 
-/** Prefix of the groups that are made only to try whether groups can be made. */
+/** Prefix of test groups, which are made only to see whether groups can be made. */
 export const TRIAL = 'trial-';
 export const CPU_PERIOD_US = 100_000;
 /**
- * All hosted code together against everything else of the host: the platform answers while applications use every core. Of a quarter of
- * the usual weight, hosted code gets a fifth of a core that both want, and all of it otherwise.
+ * The weight of all hosted code together against the rest of the host, so that the platform answers while applications
+ * use every core. With a quarter of the default weight, hosted code gets a fifth of a contested core, and all of an
+ * idle one.
  */
 const CPU_WEIGHT = { 1: ['cpu.shares', '256'], 2: ['cpu.weight', '25'] } as const;
 const MEMORY_LIMIT = { 1: 'memory.limit_in_bytes', 2: 'memory.max' } as const;
@@ -43,15 +44,15 @@ const SWAP_LIMIT = { 1: 'memory.memsw.limit_in_bytes', 2: 'memory.swap.max' } as
 const CONTROLLERS = ['memory', 'pids', 'cpu'] as const;
 
 /**
- * Finds the hierarchies and tries them by making and removing a group. Returns null if none works, after a call of `explain`
- * with each reason. If the platform's own group may delegate controllers, ours are below it, so that its limits hold for
- * hosted processes as well.
+ * Finds the host's hierarchies and tests them by making and removing a group.
+ * Returns null if none works, after calling `explain` with each reason. If the platform's own group may delegate
+ * controllers, the groups are made below it, so that its limits also apply to hosted processes.
  */
 export async function detectCgroups(name: string, explain: (why: string) => void): Promise<CgroupRoots | null> {
   return firstUsable(await candidates(name), explain);
 }
 
-/** Returns the first of the places in which a group can be made. A place that fails is left as it was. */
+/** Returns the first place in which a group can be made. A place that fails is left as it was. */
 export async function firstUsable(places: CgroupRoots[], explain: (why: string) => void): Promise<CgroupRoots | null> {
   const reasons: string[] = [];
   for (const place of places) {
@@ -66,7 +67,7 @@ export async function firstUsable(places: CgroupRoots[], explain: (why: string) 
       return roots;
     } catch (error) {
       reasons.push(errorMessage(error));
-      // rmdir keeps a folder that others use, because it is not empty.
+      // rmdir keeps a folder that other groups use, because it is not empty.
       for (const folder of [join(place.memory, id), ...foldersOf(place)]) await rmdir(folder).catch(() => undefined);
     }
   }
@@ -93,11 +94,11 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
-    // A runtime puts a group with a relative path below its own in each hierarchy, as we do.
+    // A runtime puts a group with a relative path below its own in each hierarchy, as this code does.
     return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
-  // Only the root group can both have processes and delegate controllers. Otherwise our group is beside the platform's.
+  // Only the root group can have processes and delegate controllers. Otherwise the new group is beside the platform's.
   const parents = new Set([join(mount, path), dirname(join(mount, path)), mount]);
   return [...parents]
     .filter((parent) => !relative(mount, parent).startsWith('..'))
@@ -108,7 +109,7 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
     });
 }
 
-/** Makes the folders. What only counts or guards is left out if it cannot be made. */
+/** Makes the folders. Leaves out folders for counting and for socket rules if they cannot be made. */
 async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
   const made = (folder: string) => mkdir(folder, { recursive: true }).then(() => folder);
   const ifPossible = async (folder: string | null) => (folder === null ? null : made(folder).catch(() => null));
@@ -134,14 +135,14 @@ export function limitsSwap({ version, memory }: CgroupRoots): Promise<boolean> {
   return exists(join(memory, SWAP_LIMIT[version]));
 }
 
-/** Makes what an OCI runtime, which makes the rest of the group, does not. */
+/** Makes the parts of a group that an OCI runtime does not make. */
 export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }: SandboxLimits): Promise<Cgroup> {
   const cgroup = cgroupOf(roots, id);
   if (cgroup.sockets !== null) await mkdir(cgroup.sockets, { recursive: true });
   if (roots.version === 1) {
     const memory = join(roots.memory, id);
     await mkdir(memory, { recursive: true });
-    // Version 1 counts the memory of sockets apart, and only if it has a limit.
+    // Version 1 counts socket memory separately, and only if it has a limit.
     const file = join(memory, 'memory.kmem.tcp.limit_in_bytes');
     await writeFile(file, String(memoryMb * 1024 * 1024), { flag: 'r+' }).catch(() => undefined);
   }
@@ -176,7 +177,7 @@ export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
 }
 
-/** Returns the processes in a sandbox's group, those of commands beside its own included; empty if there is no such group. */
+/** Returns the processes in a sandbox's group; empty without one. Commands beside its own are included. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
   const own = join(roots.memory, id);
   const texts = await Promise.all(
@@ -241,7 +242,10 @@ function foldersOf({ memory, cpu, accounting, sockets, all }: CgroupRoots): stri
   return [...new Set([memory, cpu, accounting, sockets, ...all].filter((folder) => folder !== null))];
 }
 
-/** What the processes of a sandbox use; null if it has no group, or its host does not count processor time. */
+/**
+ * Returns what a sandbox's processes use.
+ * Returns null without a group, or if the host does not count processor time.
+ */
 export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceUsage | null> {
   if (roots.accounting === null) return null;
   const v1 = roots.version === 1;
@@ -256,7 +260,7 @@ export async function usageOf(roots: CgroupRoots, id: string): Promise<ResourceU
     return { cpuSeconds, memoryBytes: Math.max(0, Number(used) - cached) };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // It has ended, ends just now, or was made by a version that did not count.
+    // The group has ended, is ending now, or was made by a version that did not count.
     if (code === 'ENOENT' || code === 'ENODEV') return null;
     throw error;
   }

@@ -4,7 +4,7 @@ import type { ImageProcess } from '../../shared/images/model.js';
 import { type Capabilities, type ContainerKind, capabilitiesOf } from './capabilities.js';
 import { CPU_PERIOD_US, quotaOf } from './cgroup.js';
 import { hostMounts, imageMounts, type Mount, maskedPaths } from './container-mounts.js';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import {
   APP_PATH,
   asOrdinaryUser,
@@ -25,7 +25,7 @@ import { IMAGE_USERS } from './service-users.js';
 /** If the host's memory runs out, the kernel ends hosted code before the platform. */
 const OOM_SCORE = 500;
 
-/** Variables that some shell does not allow to be set. No other program reads them. */
+/** Variables that some shells do not allow to be set. No other program reads them. */
 const OF_SHELLS = ['IFS', 'UID', 'EUID', 'PPID', 'OPTIND', 'SHELLOPTS', 'BASHOPTS', 'BASH_VERSINFO'];
 
 interface IdMapping {
@@ -70,9 +70,9 @@ export interface ContainerConfig {
 }
 
 /**
- * Returns the configuration of a container: on the host's own system without privileges, or with the root and the users
- * of `plan.mapped`.
- * It joins the network of the process that starts it. Throws if a variable has a name or a value that cannot be passed.
+ * Returns the configuration of a container. Throws if a variable's name or value cannot be passed.
+ * It runs on the host's own system without privileges, or with the root and the users of `plan.mapped`. It joins the
+ * network of the process that starts it.
  */
 export function containerConfig(
   host: ContainedHost,
@@ -99,7 +99,7 @@ export function containerConfig(
       args: ofImage.length > 0 ? ofImage : byInit,
       env: isRootless ? deferred(env) : Object.entries(env).map(variable),
       capabilities: capabilitiesOf(kind),
-      // Programs of a Dockerfile may change their user, in the user namespace.
+      // A Dockerfile's programs may change their user, within the user namespace.
       noNewPrivileges: kind !== 'imageTools',
       oomScoreAdj: OOM_SCORE,
       rlimits: resourceLimits(plan, cgroups !== null, countedOf(kind)).map(({ name, value }) => {
@@ -124,7 +124,7 @@ function kindOf({ level }: Host, { mapped }: Plan): ContainerKind {
   return mapped.process === null ? 'imageTools' : 'image';
 }
 
-/** Names what the kernel counts the processes of, if there is no control group. */
+/** Returns the unit whose processes the kernel counts if there is no control group. */
 function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   if (kind !== 'rootless') return 'service';
   const [major = 0, minor = 0] = release().split('.').map(Number);
@@ -135,7 +135,7 @@ function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
 function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
   if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
   if (level !== 'rootless') return null;
-  // The network is joined in a user namespace in which the platform's user is the root.
+  // The network is joined in a user namespace in which the platform's user is root.
   return { containerID: 0, hostID: network ? 0 : uid, size: 1 };
 }
 
@@ -150,7 +150,10 @@ export function userOfImage({ uid, gid, groups }: ImageProcess['user']): Contain
   return { uid, gid, additionalGids: groups };
 }
 
-/** Variables that the init passes on to the command. The programs that take its privileges away before do not get them. */
+/**
+ * Returns the variables that the init passes on to the command. The programs that drop its privileges first do not get
+ * them.
+ */
 function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
   const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
   return [
@@ -171,7 +174,7 @@ function variable([name, value]: [string, string]): string {
 function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
   const bytes = limits.memoryMb * 1024 * 1024;
   return {
-    // Rules for devices need root. In a user namespace no device can be made.
+    // Device rules need root. In a user namespace no device can be made.
     ...(level === 'rootless' ? {} : { devices: [{ allow: false, access: 'rwm' }] }),
     memory: { limit: bytes, ...(oci.limitsSwap ? { swap: bytes } : {}) },
     cpu: { quota: quotaOf(limits.cpu), period: CPU_PERIOD_US },
@@ -179,15 +182,15 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
   };
 }
 
-/** What runs in the namespaces of the container before its command. */
+/** Returns the hooks that run in the container's namespaces before its command. */
 function hooksOf({ oci }: ContainedHost, { image, uid }: Plan, kind: ContainerKind): Hook[] {
   if (kind === 'rootless') {
-    // The one user namespace is that of the command's user.
+    // The only user namespace is that of the command's user.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
     return [hook('/bin/sh', ['sh', '-c', limit, 'limit', oci.rootfs])];
   }
   if (kind !== 'command' || image === null) return [];
-  // Makes the service's user the owner of the files of the image, in the writable layer over it.
+  // Makes the service's user the owner of the image's files, in the writable layer above it.
   const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
   const own = ['-xdev', '-exec', 'chown', '-h', `${uid}:${uid}`, '{}', '+'];
   return [hook('/usr/bin/find', ['find', join(oci.rootfs, APP_PATH), ...own, '(', ...pruned, ')', '-prune'])];

@@ -3,10 +3,9 @@ import { chmod, lstat, mkdir, mkdtemp, readlink, realpath, rename, rm, symlink, 
 import { join } from 'node:path';
 import { exists, unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { removeTree } from '../core/folders.js';
+import { removeTree } from '../core/remove-folders.js';
 import { type CgroupRoots, limitsSwap } from './cgroup.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
-import { ENTER, INIT, PYTHON, RECORD } from './programs.js';
 import {
   type ContainerHost,
   HIDE_CANDIDATES,
@@ -18,8 +17,9 @@ import {
 } from './sandbox-plan.js';
 import { hostSeccomp } from './seccomp.js';
 import { isRoot } from './service-users.js';
+import { ENTER, INIT, PYTHON, RECORD } from './shell-programs.js';
 
-/** The folders of the host's system that every container sees, read only. Nothing else of the host is in a container. */
+/** The folders of the host's system that every container sees, read-only. Nothing else of the host is visible. */
 const SYSTEM = ['bin', 'etc', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt', 'sbin', 'usr', 'var'];
 /** Folders that are empty or made for each container. */
 const MADE = ['/dev', '/proc', '/sys', '/tmp', '/media', '/srv', INSIDE, ...HIDE_CANDIDATES];
@@ -30,7 +30,7 @@ const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 /** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
 
-/** Returns the folder of the programs around hosted commands and of the root of containers. */
+/** Returns the folder of the programs around hosted commands and of the containers' root. */
 function programsFolder(dataDir: string): string {
   return join(dataDir, 'containers');
 }
@@ -44,8 +44,8 @@ export async function writeInit(dataDir: string): Promise<string> {
 }
 
 /**
- * Finds the programs and prepares the root of containers below DATA_DIR. Returns what there is for each of the runtimes that is installed;
- * nothing if conmon is not.
+ * Finds the programs and prepares the containers' root below DATA_DIR.
+ * Returns a host for each installed runtime; empty if conmon is missing.
  */
 export async function findContainers(
   dataDir: string,
@@ -80,8 +80,8 @@ export async function findContainers(
 }
 
 /**
- * Returns true if this host has the programs for images, and users for them: images need many, which root alone may
- * give.
+ * Returns true if this host has the programs for images, and enough users.
+ * Only root can provide the many that images need.
  */
 async function canRunImages(): Promise<boolean> {
   if (!isRoot()) return false;
@@ -101,7 +101,7 @@ async function programPath(name: string): Promise<string | null> {
   return null;
 }
 
-/** Makes the folders and links of the root. Returns the folders of the system that are to be mounted. */
+/** Makes the folders and links of the root. Returns the system's folders to mount. */
 async function prepareRoot(rootfs: string): Promise<string[]> {
   const system: string[] = [];
   for (const path of MADE) await mkdir(join(rootfs, path), { recursive: true });
@@ -121,7 +121,7 @@ async function prepareRoot(rootfs: string): Promise<string[]> {
   return system;
 }
 
-/** A shell reads its program as it goes, so a file that one may be reading is replaced as a whole. */
+/** Replaces a file as a whole, because a running shell reads its program bit by bit. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const candidate = `${path}.${randomUUID()}`;
   await writeFile(candidate, text, { mode: 0o755 });

@@ -16,7 +16,9 @@ import {
 
 /** Where programs read how much memory they may use. */
 const CGROUPS = '/sys/fs/cgroup';
-/** Files and folders of the kernel with figures of the host or of other containers. Nothing is at those that the kernel does not have. */
+/**
+ * Kernel files and folders with figures of the host or of other containers. A path that this kernel lacks is ignored.
+ */
 const MASKED = [
   ...[
     'acpi',
@@ -34,18 +36,18 @@ const MASKED = [
     (name) => `/sys/${name}`,
   ),
 ];
-/** Options of the mount that has the pseudo-terminals of a container. */
+/** Options of the mount for a container's pseudo-terminals. */
 const TERMINALS = ['newinstance', 'ptmxmode=0666', 'mode=0620', 'max=64'];
 /** How many files `/dev/shm` may hold; their memory counts for the plan. */
 const SHARED_FILES = 65_536;
 const READ_ONLY = ['rbind', 'ro', 'nosuid', 'nodev', 'rprivate'];
 const WRITABLE = ['rbind', 'rw', 'nosuid', 'nodev', 'rprivate'];
 /**
- * What the programs for images see of the host's system. As the root of their user namespace they can undo what hides a folder, so nothing
- * that is hidden may be in one of these (`canHideFromImageTools`).
+ * What the image programs see of the host's system. As root of their user namespace they can undo what hides a folder,
+ * so no hidden path may be inside of these (`canHideFromImageTools`).
  */
 const SEEN_BY_IMAGE_TOOLS = ['/etc', '/usr', '/bin', '/lib', '/lib32', '/lib64', '/libx32', '/sbin'];
-/** Folders in which they keep what they need while they run. */
+/** Folders in which the image programs keep their own files while they run. */
 const OF_IMAGE_TOOLS = ['/run', '/root', '/var'];
 
 /** A mount as the OCI runtime specification writes it. */
@@ -56,12 +58,12 @@ export interface Mount {
   options: string[];
 }
 
-/** What is masked in a container, with or without a control group. */
+/** Returns the paths that are masked in a container, with or without a control group. */
 export function maskedPaths(hasCgroup: boolean): string[] {
   return hasCgroup ? MASKED : [...MASKED, CGROUPS];
 }
 
-/** Returns the folders below a working folder in which an overlay keeps the changes. */
+/** Returns the folders below a working folder in which an overlay keeps its changes. */
 export function overlayFolders(directory: string) {
   return { upper: join(directory, 'upper'), work: join(directory, 'work') };
 }
@@ -114,19 +116,19 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   ];
 }
 
-/** Returns true if no path that must stay hidden is in a folder that the programs for images can see. */
+/** Returns true if no path that must stay hidden is in a folder that the image programs can see. */
 export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
   return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
 }
 
-/** Returns the mounts over the root of an image. */
+/** Returns the mounts above an image's root. */
 export function imageMounts(host: ContainedHost, plan: Plan): Mount[] {
   const { oci } = host;
   return [...kernelMounts(host, plan), ...nameMounts(oci, plan), bind(join(oci.rootfs, INIT_PATH), INIT_PATH)];
 }
 
 function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount[] {
-  // A user namespace can mount /sys only if it owns the network namespace, and these own none.
+  // A user namespace can mount /sys only if it owns the network namespace, which is not the case here.
   const sys: Mount =
     mapped === null && level !== 'rootless'
       ? { destination: '/sys', type: 'sysfs', source: 'sysfs', options: ['nosuid', 'noexec', 'nodev', 'ro'] }
@@ -148,7 +150,7 @@ function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount
   ];
 }
 
-/** Returns the files that tell how names are resolved. */
+/** Returns the mounts of the files for name resolution. */
 function nameMounts({ hasHosts, resolver }: ContainerHost, { network }: Plan): Mount[] {
   return [
     ...(network && hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),

@@ -15,19 +15,19 @@ export interface SandboxOptions {
   log: Logger;
   /** DATA_DIR. It is hidden from every command, and its path marks the processes of this platform. */
   dataDir: string;
-  /** Takes this level instead of the strongest one. Throws if the host does not have it. */
+  /** Uses this level instead of the strongest one. Throws if the host does not support it. */
   level?: SandboxLevel;
-  /** ISOLATION: `required` refuses everything but OCI containers. */
+  /** The setting ISOLATION. `required` refuses everything but OCI containers. */
   isolation?: 'auto' | 'required';
-  /** OCI_RUNTIME. */
+  /** The setting OCI_RUNTIME. */
   ociRuntime?: string;
-  /** RUNTIME_PORTS: each may be listened on only by the replica that has it. */
+  /** The setting RUNTIME_PORTS. Only the replica that has a port may listen on it. */
   ports?: PortRange;
-  /** Opens the networks of the commands. Without it they share the host's. */
+  /** Opens the networks of commands. Without it, commands share the host's network. */
   network?: (level: SandboxLevel) => Promise<HostNetworks>;
 }
 
-/** Tries what this host allows and returns the strongest sandbox. Throws if no command can be run. */
+/** Tests what this host allows and returns the strongest sandbox. Throws if no command can run. */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { log, dataDir, level, ports, network, isolation = 'auto', ociRuntime = 'auto' } = options;
   await mkdir(dataDir, { recursive: true });
@@ -36,7 +36,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   if (isRoot()) await settleUsers(real);
   const explain = (why: string) => {
     const text = `memory, processes and cpu are not limited by control groups: ${why}`;
-    // An ordinary user seldom has control groups, and reads so in the message about the level.
+    // An unprivileged user seldom has control groups. The message about the level says so.
     if (isRoot()) log.warn(text);
     else log.debug(text);
   };
@@ -58,7 +58,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** Returns the range if this host can refuse its ports to a sandbox; otherwise null, with the reason in the log. */
+/**
+ * Returns the range if this host can refuse its ports to a sandbox.
+ * Otherwise null, with the reason in the log.
+ */
 async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
   const root = cgroups?.sockets ?? null;
   const problem =

@@ -1,19 +1,19 @@
 import { readdir, readFile, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { resultOf } from '../../shared/core/run-limited.js';
 import { concurrently } from '../core/concurrently.js';
 import { type DiskRoom, isOverBound, mostOfRun, roomState, type Use, type Writer, writerToEnd } from './disk-model.js';
 import { scratchRoot } from './prepare-sandbox.js';
 
-/** In a sandbox's own folder: the folders to which it writes. Only the platform's user may write this file. */
+/** A file in a sandbox's folder that lists the folders to which it writes. Only the platform's user may change it. */
 const STORAGE = 'storage';
 /** Times in milliseconds. */
 const WATCH_MS = 1_000;
 /** A folder that takes longer to measure has too many files. */
 const MEASURE_MS = 20_000;
-/** Builds and commands are measured this often, also if the disk has enough room. */
+/** Interval between measurements of builds and commands, even if the disk has enough room. */
 const BOUNDS_MS = 30_000;
 const AT_ONCE = 2;
 
@@ -22,7 +22,7 @@ interface Storage {
   most: Use | null;
 }
 
-/** Notes to which folders a sandbox writes, for the guards of all workers of this host. */
+/** Records the folders to which a sandbox writes, for the guards of all workers of this host. */
 export async function noteStorage(
   scratch: string,
   folders: readonly string[],
@@ -35,7 +35,7 @@ export async function noteStorage(
   await writeFile(join(scratch, STORAGE), JSON.stringify(storage), { mode: 0o600 });
 }
 
-/** Returns the room on the disk of a folder. */
+/** Returns the room on a folder's disk. */
 export async function diskRoom(folder: string): Promise<DiskRoom> {
   const { bavail, blocks, bsize, ffree, files } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, freeFiles: ffree, totalFiles: files };
@@ -57,13 +57,13 @@ export interface DiskGuardDeps {
 }
 
 /**
- * Watches the disk of DATA_DIR and ends what fills it, before the platform's database has no room: `writerToEnd` says which sandbox.
- * A build or a command that takes more than its own bound is ended also if there is room.
+ * Watches the disk of DATA_DIR and ends what fills it, before the platform's database runs out of room. `writerToEnd`
+ * chooses the sandbox. A build or command beyond its own bound is ended even if there is room.
  */
 export class DiskGuard {
   readonly #deps: DiskGuardDeps;
   readonly #closing = new AbortController();
-  /** What each folder took when the disk became low. */
+  /** The size of each folder when the disk became low. */
   #before = new Map<string, Use>();
   #writers: Writer[] = [];
   #measuredAt = Number.NEGATIVE_INFINITY;
@@ -74,7 +74,7 @@ export class DiskGuard {
     this.#deps = deps;
   }
 
-  /** Looks again and again, in the background. `everyMs` is the time between two looks. */
+  /** Checks at intervals of `everyMs`, in the background. */
   start(everyMs = WATCH_MS): void {
     this.#timer = setTimeout(() => {
       this.#looking = this.look()
@@ -94,7 +94,7 @@ export class DiskGuard {
     await this.#looking;
   }
 
-  /** Looks once. Returns the ids of the sandboxes that it ended. */
+  /** Checks once. Returns the ids of the sandboxes that it ended. */
   async look(): Promise<string[]> {
     const state = roomState(await diskRoom(this.#deps.dataDir));
     const isDue = Date.now() - this.#measuredAt >= BOUNDS_MS;
@@ -104,7 +104,7 @@ export class DiskGuard {
     }
     await this.#measure(state !== 'enough');
     const over = this.#writers.filter(isOverBound).map(({ id }) => id);
-    // Measuring has taken time, and what was ended meanwhile may have made room.
+    // Measuring took time, and a sandbox that ended meanwhile may have made room.
     const filler = writerToEnd(this.#writers, await diskRoom(this.#deps.dataDir));
     const ids = [...new Set([...over, ...(filler === null ? [] : [filler])])];
     for (const id of ids) {
@@ -145,14 +145,14 @@ export class DiskGuard {
   }
 }
 
-/** What a folder takes. A folder that is too large to be measured takes everything. */
+/** Returns the size of a folder. A folder that is too large to measure counts as infinitely large. */
 async function useOf(folder: string, signal: AbortSignal): Promise<Use> {
   const options = { timeout: MEASURE_MS, signal };
   const [size, count] = await Promise.all([
     resultOf('du', ['-skx', '--', folder], options),
     resultOf('du', ['-sx', '--inodes', '--', folder], options),
   ]);
-  // Files come and go meanwhile, so an error says nothing. A folder that is gone has no figure.
+  // Files appear and disappear meanwhile, so an error proves nothing. A removed folder has no figure.
   const figure = ({ stdout, cut }: typeof size) =>
     cut === null ? Number.parseInt(stdout, 10) || 0 : Number.MAX_SAFE_INTEGER;
   return { bytes: figure(size) * 1024, files: figure(count) };

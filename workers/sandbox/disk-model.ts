@@ -1,4 +1,4 @@
-/** The room on the disk of DATA_DIR. A file system that makes inodes as it needs them has `totalFiles` 0. */
+/** The room on the disk of DATA_DIR. `totalFiles` is 0 for a file system that makes inodes on demand. */
 export interface DiskRoom {
   freeBytes: number;
   totalBytes: number;
@@ -6,34 +6,34 @@ export interface DiskRoom {
   totalFiles: number;
 }
 
-/** What something takes on the disk. */
+/** An amount of disk space and files. */
 export interface Use {
   bytes: number;
   files: number;
 }
 
-/** A sandbox that writes to the disk. `grown` is what it takes more than when the disk became low. */
+/** A sandbox that writes to the disk. `grown` is its growth since the disk became low. */
 export interface Writer {
   id: string;
   /** True for builds and single commands, false for replicas. */
   isRun: boolean;
   used: Use;
   grown: Use;
-  /** The most that it may take; null for replicas. */
+  /** The most that it may use; null for replicas. */
   most: Use | null;
 }
 
-/** The part of the disk that is kept for the platform and its database, and its most in bytes and in files. */
+/** The share of the disk that is kept for the platform and its database, with upper bounds in bytes and files. */
 const RESERVE_SHARE = 0.05;
 const MAX_RESERVE: Use = { bytes: 2 * 1024 ** 3, files: 100_000 };
 /** A replica that has grown by less than this part of the reserve is not ended: it did not fill the disk. */
 const MIN_GROWTH = 1 / 16;
-/** What a build or a command may take besides three times the largest file that it may write. */
+/** What a build or a command may use besides three times its largest allowed file. */
 const RUN_BYTES = 4 * 1024 ** 3;
 const MAX_RUN_FILES = 2_000_000;
 const FILE_MB = 1024;
 
-/** What is kept free on such a disk. */
+/** Returns the reserve of a disk of this size. */
 export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes' | 'totalFiles'>): Use {
   return {
     bytes: Math.min(MAX_RESERVE.bytes, totalBytes * RESERVE_SHARE),
@@ -41,7 +41,7 @@ export function reserveOf({ totalBytes, totalFiles }: Pick<DiskRoom, 'totalBytes
   };
 }
 
-/** What is scarce: a part of the reserve is taken. `low`: less than twice the reserve is free. */
+/** Returns what is scarce. `bytes` or `files`: a part of the reserve is used. `low`: below twice the reserve. */
 export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' {
   const reserve = reserveOf(room);
   if (room.freeBytes < reserve.bytes) return 'bytes';
@@ -50,19 +50,20 @@ export function roomState(room: DiskRoom): 'enough' | 'low' | 'bytes' | 'files' 
   return isLow ? 'low' : 'enough';
 }
 
-/** Returns the most that a build or a single command may take, in all its folders together. */
+/** Returns the most that a build or a single command may use, in all its folders together. */
 export function mostOfRun(fileSizeMb = FILE_MB): Use {
   return { bytes: RUN_BYTES + 3 * fileSizeMb * 1024 ** 2, files: MAX_RUN_FILES };
 }
 
-/** Returns true if a build or a command takes more than it may. */
+/** Returns true if a build or a command uses more than it may. */
 export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): boolean {
   return most !== null && (used.bytes > most.bytes || used.files > most.files);
 }
 
 /**
- * Returns the writer that is ended to make room: the one that has grown most since the disk became low. If none has grown much, it
- * is the largest build or command. Null if neither exists: then something else fills the disk.
+ * Returns the writer to end to make room.
+ * Returns null if there is none, because something else fills the disk. It is the one that has grown most since the
+ * disk became low. If none has grown much, it is the largest build or command.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

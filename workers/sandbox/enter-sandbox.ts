@@ -117,8 +117,8 @@ async function commandFacts(pid: number): Promise<CommandFacts> {
 const DEFERRED = 'RANVIER_ENV_';
 
 /**
- * Reads the folder and the variables of a command from those of the init around it (`programs.ts`): texts of /proc, whose parts end with
- * NUL. An image has no such init; then the folder is the root.
+ * Reads the folder and the variables of a command from those of the init around it (`programs.ts`). Both are texts of /proc, whose
+ * parts end with NUL. An image has no such init; then the folder is the root.
  */
 export function factsOf(environ: string, commandLine: string): CommandFacts {
   const words = commandLine.split('\0');

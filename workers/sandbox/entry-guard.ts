@@ -24,7 +24,7 @@ done
 [ -z "$2" ] || rmdir "$2" 2>/dev/null
 `;
 
-/** Starts a process that ends an entry with all that it has started: at \`end\`, or when this process dies. */
+/** Starts a process that ends an entry with all that it has started. It does so at `end`, or when this process dies. */
 export function tieGuard(mark: string, cgroup: string | null): { end(): Promise<void> } {
   const child = spawnOwn(['/bin/sh', '-c', GUARD, 'guard', mark, cgroup ?? ''], '', ['pipe', 'ignore', 'ignore']);
   const ended = once(child, 'exit');

@@ -16,13 +16,13 @@ export interface RunningContainer {
   runtime: string;
   /** The container's scratch folder. */
   scratch: string;
-  /** Arguments before the runtime that make it join the network of the container. */
+  /** Arguments before the runtime that make it join the container's network. */
   network: readonly string[];
 }
 
 /**
- * Runs a command in the container of an image, with the variables of the image's process, and ends it if it takes too long. The runtime
- * gives it the namespaces, the control group and the list of system calls of the container.
+ * Runs a command in an image's container, with the variables of the image's process. Ends it if it takes too long.
+ * The runtime gives it the container's namespaces, control group and system call filter.
  */
 export async function execInContainer(
   { id, runtime, scratch, network }: RunningContainer,
@@ -46,7 +46,7 @@ export async function execInContainer(
     const exec = ['--root', stateOf(scratch), 'exec', '--process', file, '--pid-file', ownPid, id];
     const [program = runtime, ...rest] = [...network, runtime, ...exec];
     const { code, stdout, stderr, cut } = await resultOf(program, rest, { timeout: timeoutMs });
-    // The runtime was killed then, and the command was not.
+    // In that case the runtime was killed and the command was not.
     const left = cut === null ? null : await unlessAbsent(readFile(ownPid, 'utf8'));
     if (left) signalProcess(Number(left), 'SIGKILL');
     return { code: cut === null ? code : null, output: `${stdout}\n${stderr}` };

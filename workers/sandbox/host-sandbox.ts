@@ -1,10 +1,10 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { concurrently } from '../core/concurrently.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { HostNetwork } from '../network/host-network.js';
 import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
@@ -24,7 +24,7 @@ import {
   scratchRoot,
   userOf,
 } from './prepare-sandbox.js';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import type {
   DetachedOptions,
   DetachedProcess,
@@ -55,8 +55,8 @@ interface Dependencies extends SandboxPlace {
 }
 
 /**
- * How many sandboxes a sweep ends at once: one whose processes hang in the kernel takes 15 s. Each looks at every process of the
- * host, so they are few.
+ * How many sandboxes a sweep ends at once. One whose processes hang in the kernel takes 15 s. The number is small
+ * because each looks at every process of the host.
  */
 const ENDED_AT_ONCE = 4;
 
@@ -65,13 +65,13 @@ export class HostSandbox implements Sandbox {
   readonly #place: SandboxPlace;
   readonly #processes: SandboxProcesses;
   #networks: HostNetworks = { current: null, all: null };
-  /** Ids of the sandboxes that this process runs now. Sweeps do not touch them. */
+  /** Ids of the sandboxes that this process runs. Sweeps do not touch them. */
   readonly #running = new Set<string>();
-  /** Those that were ended because they filled the disk. */
+  /** Sandboxes that were ended because they filled the disk. */
   readonly #filled = new Set<string>();
-  /** What is made for commands that are expected, by the sandbox's id; null if that failed. */
+  /** Sandboxes prepared for expected commands, by their id; null if that failed. */
   readonly #expected = new Map<string, Promise<Made | null>>();
-  /** Removals in the background of what commands left that have ended, by the sandbox's id. */
+  /** Background removals of what ended commands left, by sandbox id. */
   readonly #discarding = new Map<string, Promise<void>>();
 
   constructor({ token, ...place }: Dependencies) {
@@ -87,7 +87,7 @@ export class HostSandbox implements Sandbox {
     return this.#networks.all;
   }
 
-  /** Gives each command from now on a network of its own, if `current` is not null. */
+  /** Gives each further command its own network, if `current` is not null. */
   useNetworks(networks: HostNetworks): void {
     this.#networks = networks;
   }
@@ -111,7 +111,7 @@ export class HostSandbox implements Sandbox {
   }
 
   expect(ground: SandboxGround): void {
-    // Without containers the folders of tools, which are not known yet, have to be opened for the command.
+    // Without containers, the folders of tools must be opened for the command, and they are not known yet.
     if (this.#place.host.oci === null || this.#running.has(ground.id)) return;
     this.#running.add(ground.id);
     const made = this.#make(ground, true).catch((error: unknown) => {
@@ -197,7 +197,7 @@ export class HostSandbox implements Sandbox {
         else signalProcess(request.pid, request.signal);
       });
     }
-    // If the leader is alive, it ends its helpers or they are in its group. If it had ended before, one may be left.
+    // A living leader ends its helpers, or they are in its group. If the leader had already ended, one may be left.
     await this.#end(id, process, !wasAlive);
   }
 
@@ -272,9 +272,9 @@ export class HostSandbox implements Sandbox {
   async #make(spec: Parameters<typeof makeSandbox>[1], tied: boolean): Promise<Made> {
     if (!isSandboxId(spec.id)) throw new Error(`"${spec.id}" cannot name a sandbox`);
     await this.#discarding.get(spec.id);
-    // A worker that died may have left the same run behind. Its folder is made first and removed last.
+    // A dead worker may have left this run behind. Its folder is made first and removed last.
     if (await exists(this.#scratchOf(spec.id))) await this.#end(spec.id, null);
-    // Its network is made at the same time as its folder, and may be there without it.
+    // The network is made at the same time as the folder, and may exist without it.
     await this.allNetworks?.release(spec.id);
     try {
       return await makeSandbox(this.#place, spec, { tied, network: this.network });
@@ -310,15 +310,15 @@ export class HostSandbox implements Sandbox {
     return { init: this.#place.init, plan, command };
   }
 
-  /** Kills until nothing of the sandbox is left. `byMark` as for `SandboxProcesses.of`. */
+  /** Kills until no process of the sandbox is left. `byMark` as for `SandboxProcesses.of`. */
   async #kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     await this.#processes.kill(id, process, byMark);
     const { oci, cgroups } = this.#place.host;
-    // A control group has every process of a container from the beginning.
+    // A control group contains every process of a container from the beginning.
     if (oci !== null && cgroups === null) await endUnstarted(oci.runtime, this.#scratchOf(id), id);
   }
 
-  /** Kills until nothing of the sandbox is left, and removes its traces. `byMark` as for `SandboxProcesses.of`. */
+  /** Kills until no process of the sandbox is left, and removes its traces. `byMark` as for `SandboxProcesses.of`. */
   async #end(id: string, process: DetachedProcess | null, byMark = true): Promise<void> {
     await this.#kill(id, process, byMark);
     await this.#discard(id);

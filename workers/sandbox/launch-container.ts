@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { exists } from '../../shared/core/exists.js';
 import { resultOf, runLimited } from '../../shared/core/run-limited.js';
-import { removeTree } from '../core/folders.js';
+import { removeTree } from '../core/remove-folders.js';
 import { containerConfig } from './container-config.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
 import { spawnOwn } from './own-child.js';
@@ -12,7 +12,7 @@ import { type Launched, launched } from './sandbox-child.js';
 import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
 
-/** What a container is made of. */
+/** The parts from which a container is made. */
 export interface Container {
   id: string;
   host: ContainedHost;
@@ -31,20 +31,20 @@ function pathsOf({ plan: { scratch } }: Container) {
   };
 }
 
-/** Returns the folder in which the runtime notes its containers. */
+/** Returns the folder in which the runtime records its containers. */
 export function stateOf(scratch: string): string {
   return join(scratch, 'state');
 }
 
-/** Arguments before the runtime that make it join the network of the container. */
+/** Returns arguments before the runtime that make it join the container's network. */
 function joinOf({ plan: { network } }: Container): readonly string[] {
   return network?.join ?? [];
 }
 
-/** Arguments before the runtime that give it mounts which no other process sees. */
+/** Returns arguments before the runtime that give it mounts which no other process sees. */
 function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, network } }: Container): string[] {
   const own = ['unshare', '--mount', '--propagation', 'private'];
-  // In the user namespace of a network the runtime may open what it mounts only in mounts that belong to that namespace.
+  // In a network's user namespace, the runtime may open its mounts only if they belong to that namespace.
   if (!mapped) return level === 'rootless' && network ? own : [];
   const root =
     mapped.process !== null && image !== null
@@ -53,18 +53,21 @@ function mountsOf({ host: { level, oci }, plan: { mapped, image, directory, netw
   return [...own, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
-/** The configuration has the variables of the command, so it is readable by the platform's user alone and does not stay. */
+/**
+ * Writes the container's configuration. It contains the command's variables, so only the platform's user can read it,
+ * and it is removed.
+ */
 async function writeBundle(container: Container): Promise<void> {
   const { host, plan, command, id } = container;
   const { bundle, config, exits } = pathsOf(container);
   const text = JSON.stringify(containerConfig(host, plan, command, id));
   const { upper, work } = overlayFolders(plan.directory);
-  // The kernel refuses to mount a volatile overlay a second time unless its working folder is new.
+  // The kernel refuses to mount a volatile overlay again unless its working folder is new.
   if (plan.image !== null) await removeTree(work);
   const folders = plan.image === null ? [bundle, exits] : [bundle, exits, upper, work];
   await Promise.all(folders.map((folder) => mkdir(folder, { recursive: true, mode: 0o700 })));
   if (plan.image !== null && plan.mapped) {
-    // The root of an overlay has the owner and the mode of its upper folder.
+    // An overlay's root has the owner and the mode of its upper folder.
     await chown(upper, plan.mapped.firstUser, plan.mapped.firstUser);
     await chmod(upper, 0o755);
   }
@@ -72,8 +75,9 @@ async function writeBundle(container: Container): Promise<void> {
 }
 
 /**
- * Starts a container that ends with this process. Its output comes through pipes; descriptor 3 gets a line when the command starts.
- * The runtime keeps a control group after the end, so that it can tell whether memory ran out.
+ * Starts a container that ends with this process. Its output comes through pipes.
+ * Descriptor 3 gets a line when the command starts. The runtime keeps the control group after the end, so that it can
+ * tell whether memory ran out.
  */
 export async function spawnContainer(container: Container): Promise<ChildProcess> {
   await writeBundle(container);
@@ -94,9 +98,9 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
 }
 
 /**
- * Makes a container that outlives this process and starts its command. Its output goes to `output`. The child is conmon, which passes
- * TERM on to the command and, after its end, has the exit code recorded in `exitFile`. Rejects, with the runtime's message, if the
- * container cannot be made; something of it may be left then.
+ * Makes a container that outlives this process and starts its command. Its output goes to `output`.
+ * The child is conmon, which passes TERM on to the command and, after its end, has the exit code recorded in
+ * `exitFile`. Rejects with the runtime's message if the container cannot be made; parts of it may then be left.
  */
 export async function startContainer(
   container: Container,
@@ -113,7 +117,7 @@ export async function startContainer(
   const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
   const exit = ['--exit-command', '/bin/sh', ...record];
   const argv = [...joinOf(container), ...mountsOf(container), oci.conmon, ...own, ...about, ...streams, ...exit];
-  // The command can empty its own log, as it does if no worker reads it.
+  // The command can empty its own log, which it does if no worker reads it.
   await output.chown(plan.uid, plan.uid);
   const child = spawnOwn(argv, plan.marker, ['ignore', output.fd, output.fd, 'pipe'], { _OCI_SYNCPIPE: '3' });
   const channel = child.stdio[3] as Readable;
@@ -130,15 +134,15 @@ export async function startContainer(
 }
 
 /**
- * Ends a container whose runtime was killed before it started the command. The container's first process waits for the runtime then, for
- * good, and has no mark yet.
+ * Ends a container whose runtime was killed before it started the command.
+ * The container's first process then waits for the runtime for ever, and has no mark yet.
  */
 export async function endUnstarted(runtime: string, scratch: string, id: string): Promise<void> {
   const state = stateOf(scratch);
   if (await exists(join(state, id))) await resultOf(runtime, ['--root', state, 'delete', '--force', id]);
 }
 
-/** Arguments that conmon passes on to the runtime. */
+/** Returns arguments that conmon passes on to the runtime. */
 function runtimeArguments(...words: string[]): string[] {
   return words.flatMap((word) => ['--runtime-arg', word]);
 }

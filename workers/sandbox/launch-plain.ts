@@ -12,7 +12,7 @@ export interface PlainProcess {
   command: HostedCommand;
 }
 
-/** Options of the shell's `ulimit`, and their units in bytes. Shells name the last one differently. */
+/** Options of the shell's `ulimit`, and their units in bytes. Shells differ in the name of the last one. */
 const ULIMITS: Readonly<Record<string, readonly [options: string[], unit: number]>> = {
   CORE: [['-c'], 512],
   NOFILE: [['-n'], 1],
@@ -33,7 +33,7 @@ export async function startPlain(
 ): Promise<Launched> {
   const exit = await open(exitFile, 'w', 0o600);
   try {
-    // The command's user can empty its own log, as it does if no worker reads it.
+    // The command's user can empty its own log, which the command does if no worker reads it.
     if (isRoot()) await output.chown(plain.plan.uid, plain.plan.uid);
     return await launched(start(plain, 'alone', ['ignore', output.fd, output.fd, 'ignore', exit.fd]));
   } finally {
@@ -41,7 +41,7 @@ export async function startPlain(
   }
 }
 
-/** As root the command has the user of its service. */
+/** Starts the command, as root with the user of its service. */
 function start({ init, plan, command }: PlainProcess, kind: 'tied' | 'alone', stdio: StdioOptions): ChildProcess {
   for (const [name, value] of Object.entries(command.env)) assertVariable(name, value);
   const limits = resourceLimits(plan, false, isRoot() ? 'service' : 'all').map(({ name, value }) => {

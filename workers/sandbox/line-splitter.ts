@@ -1,17 +1,17 @@
 /** A longer line of output is delivered in pieces of this many characters. */
 export const MAX_LINE_LENGTH = 16 * 1024;
 
-/** Decides where a long line may be cut, so that a secret is not cut in two and can be masked. */
+/** Decides where a long line may be cut, so that no secret is cut in two and escapes masking. */
 export interface LineCutter {
   /** The number of characters behind a cut that must be known before it can be made. */
   readonly lookahead: number;
-  /** Returns the first place from `at` on at which the text may be cut. */
+  /** Returns the first position from `at` on at which the text may be cut. */
   cut(text: string, at: number): number;
 }
 
 const ANYWHERE: LineCutter = { lookahead: 0, cut: (_, at) => at };
 
-/** Splits a stream of bytes into lines. Invalid UTF-8 and NUL become U+FFFD. The longest line bounds the memory. */
+/** Splits a stream of bytes into lines. Invalid UTF-8 and NUL become U+FFFD. The length of a line bounds the memory. */
 export class LineSplitter {
   readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #cutter: LineCutter;
@@ -21,12 +21,12 @@ export class LineSplitter {
     this.#cutter = cutter;
   }
 
-  /** Returns the lines that this chunk completes, without their ends. */
+  /** Returns the lines that this chunk completes, without line breaks. */
   push(chunk: Uint8Array): string[] {
     return this.#take(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** Call it at the end of the stream. Returns the last line if it has no end. */
+  /** Ends the stream. Returns the last line if it has no line break. */
   end(): string[] {
     const lines = this.#take(this.#decoder.decode());
     if (this.#pending !== '') lines.push(...this.#pieces(this.#pending, 0).map(clean));
@@ -45,7 +45,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** `more` characters stay behind the last cut, because the end of the line is not known yet. */
+  /** `more` characters stay after the last cut, because the line's end is not known yet. */
   #pieces(line: string, more: number): string[] {
     const found: string[] = [];
     let start = 0;
@@ -61,7 +61,7 @@ export class LineSplitter {
   }
 }
 
-/** Returns the place that the cutter chooses, moved if it is between the halves of a surrogate pair. */
+/** Returns the position that the cutter chooses, moved if it would split a surrogate pair. */
 export function cutAt(text: string, at: number, cutter: LineCutter): number {
   const end = cutter.cut(text, at);
   const high = text.charCodeAt(end - 1);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 
 /**
- * Passes connections on from an address of a namespace to a listener on its IPv6 loopback, which no address translation
- * reaches. Arguments: address, port.
+ * Passes connections from an address of a namespace to a listener on its IPv6 loopback, which address translation does
+ * not reach. Arguments: address, port.
  */
 const RELAY = `
 const [address, port] = process.argv.slice(1);
@@ -22,11 +22,11 @@ createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
 export interface RelayOptions {
   /** Arguments before a command that let it join the sandbox's network. */
   join: readonly string[];
-  /** Arguments before a command that take its privileges away. */
+  /** Arguments before a command that drop its privileges. */
   drop: readonly string[];
   address: string;
   port: number;
-  /** The environment that marks a process of the sandbox, so that it ends with it. */
+  /** The environment that marks a process of the sandbox, so that it ends with the sandbox. */
   mark: Record<string, string>;
   /** The cgroup.procs files of the sandbox. */
   procsFiles: readonly string[];
@@ -35,7 +35,7 @@ export interface RelayOptions {
 /** Joins control groups, then becomes the command. Arguments: cgroup.procs files, `--`, the command. */
 const JOIN = 'while [ "$1" != -- ]; do echo 0 >"$1" || exit 1; shift; done; shift; exec "$@"';
 
-/** Starts a process of a sandbox that passes connections on to its IPv6 loopback. It outlives the worker. */
+/** Starts a process in a sandbox that passes connections on to its IPv6 loopback. It outlives the worker. */
 export async function startRelay(options: RelayOptions): Promise<void> {
   const { join, drop, address, port, mark, procsFiles } = options;
   const node = [process.execPath, '-e', RELAY, address, String(port)];

@@ -1,11 +1,11 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from 'node:child_process';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import type { Entry } from './sandbox.js';
 import { USUAL_PATH } from './sandbox-plan.js';
 
 /**
- * Starts a program that makes a container, in a session of its own. It gets the mark of the sandbox and a fixed PATH: neither the
- * platform's own variables nor those of the command.
+ * Starts a program that makes a container, in a session of its own.
+ * It gets the sandbox's mark and a fixed PATH, but neither the platform's variables nor the command's.
  */
 export function spawnOwn(
   argv: readonly string[],

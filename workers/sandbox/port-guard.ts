@@ -1,12 +1,12 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 
 /**
- * Ports on which a sandbox may not listen. A small BPF program on the sandbox's control group (version 2) decides each bind()
- * in it, as systemd does for `SocketBindDeny=`. It needs no process and lasts as long as the group. Perl makes the system
- * calls, because neither Node nor util-linux can.
+ * Ports on which a sandbox may not listen. A small BPF program on the sandbox's control group (version 2) decides each
+ * bind() in it, as systemd does for `SocketBindDeny=`. It needs no process and lasts as long as the group. Perl makes
+ * the system calls, because Node.js and util-linux cannot.
  */
 export interface PortRange {
   first: number;
@@ -38,7 +38,7 @@ for my $type (8, 9) { # BPF_CGROUP_INET4_BIND, BPF_CGROUP_INET6_BIND
 }
 `;
 
-/** Forbids the processes of a group to bind a port of the range, except `own` (0: none). Throws if the kernel refuses. */
+/** Forbids a group's processes to bind a port of the range, except `own` (0: none). Throws if the kernel refuses. */
 export async function guardPorts(folder: string, range: PortRange, own: number): Promise<void> {
   const call = BPF_CALL[process.arch];
   if (call === undefined) throw new Error(`not known on ${process.arch}`);
@@ -49,7 +49,7 @@ export async function guardPorts(folder: string, range: PortRange, own: number):
   }
 }
 
-/** Tries the guard in a new group below `root`. Returns null if it works, otherwise the reason. */
+/** Tests the guard in a new group below `root`. Returns null if it works, otherwise the reason. */
 export async function portGuardProblem(root: string, name: string, range: PortRange): Promise<string | null> {
   const group = join(root, name);
   try {
@@ -65,14 +65,14 @@ export async function portGuardProblem(root: string, name: string, range: PortRa
   }
 }
 
-/** Returns the program for the kernel: 1 allows the bind, 0 refuses it with EPERM. */
+/** Returns the kernel program: 1 allows the bind, 0 refuses it with EPERM. */
 function portProgram({ first, last }: PortRange, own: number): Buffer {
   const PORT_IN_CONTEXT = 24;
   const [ALLOW, EXIT] = [1, 0x95];
   return Buffer.concat([
     instruction(0xb7, { to: 0, value: ALLOW }),
     instruction(0x61, { to: 2, from: 1, offset: PORT_IN_CONTEXT }),
-    // From the network's byte order.
+    // Converts from network byte order.
     instruction(0xdc, { to: 2, value: 16 }),
     instruction(0xa5, { to: 2, offset: 3, value: first }),
     instruction(0x25, { to: 2, offset: 2, value: last }),

@@ -6,7 +6,7 @@ import type { HostNetwork } from '../network/host-network.js';
 import type { Attachment, NetworkSpec } from '../network/network-model.js';
 import { type Cgroup, prepareCgroup } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
-import { MARKER } from './proc.js';
+import { MARKER } from './process-table.js';
 import type { SandboxGround, SandboxSpec } from './sandbox.js';
 import {
   APP_PATH,
@@ -32,14 +32,14 @@ export interface SandboxPlace {
   guardedPorts: PortRange | null;
 }
 
-/** A sandbox that is made and not started. */
+/** A sandbox that is prepared and not started. */
 export interface Prepared {
   plan: Plan;
   cgroup: Cgroup | null;
   command: HostedCommand;
 }
 
-/** The folders, the control group and the network of a sandbox whose command may not be known yet. */
+/** The folders, the control group and the network of a sandbox. Its command may not be known yet. */
 export interface Made {
   scratch: string;
   uid: number;
@@ -55,8 +55,8 @@ export function scratchRoot(dataDir: string): string {
 }
 
 /**
- * Makes the folders, the control group and the network of a sandbox. If it rejects, some of them may be left. `tied` means that it
- * ends with this process. `network` is null if it shares the host's.
+ * Makes the folders, the control group and the network of a sandbox. If it rejects, some of them may be left.
+ * `tied` means that the sandbox ends with this process. `network` is null if it shares the host's.
  */
 export async function makeSandbox(
   place: SandboxPlace,
@@ -75,7 +75,7 @@ export async function makeSandbox(
   return { scratch, uid, ...made.value, network: joined.value };
 }
 
-/** What is started in a sandbox that is made. `marker` stands on every process of it. */
+/** Returns what is started in a prepared sandbox. Every process of it carries `marker`. */
 export function prepareCommand(
   { host }: SandboxPlace,
   spec: SandboxSpec,
@@ -115,7 +115,7 @@ function isMapped({ process, imageTools }: Pick<SandboxSpec, 'process' | 'imageT
   return process !== undefined || imageTools === true;
 }
 
-/** Returns the variables of an image's process; those of the image are among `env`. */
+/** Returns the variables of an image's process. `env` already contains the image's own. */
 function imageVariables({ env }: SandboxSpec, marker: string): Record<string, string> {
   return { PATH: USUAL_PATH.join(':'), ...env, [MARKER]: marker };
 }
@@ -142,14 +142,14 @@ async function makeFolders(
   const { level, overlay, cgroups } = host;
   const folders = await prepareScratch({ ...spec, ...own, mounted: overlay, dataDir, log, level });
   const cgroup = cgroups === null ? null : await prepareCgroup(cgroups, spec.id, spec.limits);
-  // A sandbox with a network of its own shares no port with another.
+  // A sandbox with its own network shares no port with another.
   if (!hasNetwork && guardedPorts !== null && cgroup !== null && cgroup.sockets !== null) {
     await guardPorts(cgroup.sockets, guardedPorts, spec.port ?? 0);
   }
   return { ...folders, cgroup };
 }
 
-/** Returns the network of a command that belongs to no service. */
+/** Returns a network for a command that belongs to no service. */
 function aloneIn({ id }: SandboxGround): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };

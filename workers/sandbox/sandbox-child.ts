@@ -12,10 +12,10 @@ import type { RunOptions, RunOutcome } from './sandbox.js';
 
 /** The exit code of a child that could not be started. */
 const NOT_STARTED = 125;
-/** A sandbox that cannot be made quotes this many lines of its output. */
+/** If a sandbox cannot be made, the error quotes this many lines of its output. */
 const PROBLEM_LINES = 3;
 
-/** Returns the exit code of a child as a shell counts it: 128 and the signal's number for one that was killed. */
+/** Resolves to a child's exit code as a shell counts it. For a signal it is 128 plus the signal's number. */
 function ended(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
     child.once('error', () => resolve(NOT_STARTED));
@@ -30,25 +30,25 @@ async function spawned(child: ChildProcess): Promise<number> {
   return child.pid;
 }
 
-/** The child of a sandbox that outlives this process. */
+/** A sandbox's child that outlives this process. */
 export interface Launched {
   child: ChildProcess;
   pid: number;
   startedAt: string;
-  /** Its exit code as a shell counts it. */
+  /** The child's exit code, as a shell counts it. */
   exited: Promise<number>;
 }
 
-/** Names a child that has just been spawned. Rejects if it cannot be started. */
+/** Identifies a child that was just spawned. Rejects if it cannot be started. */
 export async function launched(child: ChildProcess): Promise<Launched> {
   const exited = ended(child);
   const pid = await spawned(child);
-  // A short command may have ended already; then no process has this identity.
+  // A short command may already have ended; then no process has this identity.
   const startedAt = (await processStart(pid)) ?? 'ended';
   return { child, pid, startedAt, exited };
 }
 
-/** Resolves to true when the command starts, to false if the child ended before that. */
+/** Resolves to true when the command starts, and to false if the child ends first. */
 function started(child: ChildProcess): Promise<boolean> {
   const channel = child.stdio[3] as Readable;
   return new Promise((resolve) => {
@@ -59,7 +59,7 @@ function started(child: ChildProcess): Promise<boolean> {
   });
 }
 
-/** Calls `onLine` with each line of a stream. The stream waits for its promise. */
+/** Calls `onLine` with each line of a stream. The stream waits for the returned promise. */
 async function deliver(
   stream: Readable | null,
   name: 'stdout' | 'stderr',
@@ -76,16 +76,16 @@ async function deliver(
   await pass(splitter.end());
 }
 
-/** How `runChild` ended: the exit code as a shell counts it, and why the child was ended before, if it was. */
+/** How `runChild` ended: the exit code as a shell counts it, and why the child was stopped, if it was. */
 export interface ChildEnd {
   code: number;
   cut: 'timeout' | 'aborted' | null;
 }
 
 /**
- * Runs the child of a sandbox to its end: delivers the output, and ends the process group at the timeout or
- * an abort. `killRest` ends what the command left running, which also closes its output. Rejects if the sandbox cannot be
- * made, or with the error of `onLine`.
+ * Runs a sandbox's child to its end. Rejects if the sandbox cannot be made, or with the error of `onLine`.
+ * Delivers the output, and ends the process group at the timeout or an abort. `killRest` ends what the command left
+ * running, which also closes its output.
  */
 export async function runChild(
   child: ChildProcess,
@@ -104,7 +104,7 @@ export async function runChild(
   const stop = (reason: 'timeout' | 'aborted') => {
     if (cut !== null) return;
     cut = reason;
-    // Before the sandbox is made nothing of the command runs, and TERM may be ignored.
+    // Until the sandbox is made, nothing of the command runs and TERM may be ignored.
     if (!made) return signalGroup(pid, 'SIGKILL');
     signalGroup(pid, 'SIGTERM');
     killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), options.graceMs);
@@ -137,10 +137,10 @@ export async function runChild(
   }
 }
 
-/** Returns how a command ended that was not cut. */
+/** Returns how a command ended that was not stopped. */
 export async function outcomeOf(code: number, cgroup: Cgroup | null): Promise<RunOutcome> {
   if (code !== 0 && cgroup !== null && (await ranOutOfMemory(cgroup))) return { reason: 'out-of-memory' };
-  // The exit code of a shell is the same for `exit 143` and an end by TERM. TERM is assumed.
+  // A shell's exit code is equal for `exit 143` and an end by TERM. TERM is assumed.
   const signalName = Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
   if (signalName !== undefined) return { reason: 'signalled', signal: signalName as NodeJS.Signals };
   return { reason: 'exited', exitCode: code };

@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, realpath, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
-import { removeTree } from '../core/folders.js';
 import { OWN_FOLDERS } from '../core/own-programs.js';
+import { removeTree } from '../core/remove-folders.js';
 import type { CgroupRoots } from './cgroup.js';
 import type { Sandbox, SandboxLevel } from './sandbox.js';
 import { type ContainerHost, HIDE_CANDIDATES, type Host, hiddenFolders, isBelow } from './sandbox-plan.js';
@@ -14,7 +14,7 @@ import { isRoot, ownDirectory } from './service-users.js';
 
 const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
-/** What installs the programs that containers are run with. */
+/** The command that installs the programs for containers. */
 const INSTALL = 'apt-get install runc conmon (or dnf install runc conmon)';
 
 type Candidate = Pick<Host, 'level' | 'overlay' | 'oci' | 'cgroups'>;
@@ -25,17 +25,17 @@ interface Wanted {
   /** The installed runtimes, the best first. */
   oci: readonly ContainerHost[];
   cgroups: CgroupRoots | null;
-  /** True if nothing but a container will do. */
+  /** True if only a container is acceptable. */
   onlyContainers: boolean;
   forced: SandboxLevel | undefined;
 }
 
-/** Returns the level at which this platform runs containers. */
+/** Returns the level at which this platform's user runs containers. */
 function containerLevel(): SandboxLevel {
   return isRoot() ? 'root' : 'rootless';
 }
 
-/** What may work here, the strongest first. */
+/** Returns the hosts that may work here, the strongest first. */
 function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate[] {
   const groups = cgroups === null ? [null] : [cgroups, null];
   const contained = oci.flatMap((runtime) =>
@@ -49,7 +49,7 @@ function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate
   return [...contained, ...(onlyContainers ? [] : [plain])].filter(({ level }) => (forced ?? level) === level);
 }
 
-/** Describes what this host may offer. `probe` then tries it. Throws if what must be hidden cannot be hidden. */
+/** Describes what this host may offer; `probe` then tests it. Throws if what must be hidden cannot be hidden. */
 async function describeHost(candidate: Candidate, dataDir: string): Promise<Host> {
   const existing: string[] = [];
   for (const path of HIDE_CANDIDATES) {
@@ -62,8 +62,8 @@ async function describeHost(candidate: Candidate, dataDir: string): Promise<Host
 }
 
 /**
- * Returns the home of the platform's own user, if it exists. It holds that user's keys. Throws if it cannot be hidden
- * because the Node.js that commands need is its neighbour in it.
+ * Returns the home of the platform's own user, if it exists, because it holds that user's keys.
+ * Throws if it cannot be hidden, because it also contains the Node.js that commands need.
  */
 async function ownHome(): Promise<string[]> {
   const home = await realpath(homedir()).catch(() => null);
@@ -74,7 +74,7 @@ async function ownHome(): Promise<string[]> {
   return [home];
 }
 
-/** Returns the platform's own checkout. It is hidden because a `.env` file may be in it. */
+/** Returns the folder of the platform's own checkout. It is hidden because it may contain a `.env` file. */
 async function platformFolder(): Promise<string> {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (folder !== dirname(folder)) {
@@ -85,8 +85,9 @@ async function platformFolder(): Promise<string> {
 }
 
 /**
- * Tries what may work here from the strongest on by running a real command, and returns the first sandbox that passes. What it
- * promises less than the strongest is logged as a warning. Throws if nothing works, or nothing that ISOLATION and OCI_RUNTIME allow.
+ * Tests the candidates with a real command, from the strongest on. Returns the first that passes.
+ * Logs a warning about what it promises less than the strongest. Throws if nothing works that ISOLATION and OCI_RUNTIME
+ * allow.
  */
 export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: Host) => Promise<S>): Promise<S> {
   const { dataDir, log, oci } = wanted;
@@ -121,7 +122,7 @@ function withoutIsolation(isInstalled: boolean): string {
   return `hosted code runs as plain processes without isolation${users}: ${remedy}`;
 }
 
-/** Runs a command that checks its containment. Returns null if all is as promised, otherwise what is not. */
+/** Runs a command that checks its containment. Returns null if everything is as promised, otherwise what is not. */
 async function probe(sandbox: Sandbox, dataDir: string, overlay: boolean): Promise<string | null> {
   const folder = await mkdtemp(join(dataDir, 'probe-'));
   try {

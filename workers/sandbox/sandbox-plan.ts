@@ -6,21 +6,26 @@ import type { CgroupRoots } from './cgroup.js';
 import type { SandboxLevel, SandboxLimits } from './sandbox.js';
 import type { Seccomp } from './seccomp.js';
 
-/** The command's folder appears below this path in a container. Absolute paths that a build wrote stay valid at run time. */
+/**
+ * In a container, the command's folder is below this path, so that absolute paths from a build stay valid at run time.
+ */
 export const INSIDE = '/mnt';
 export const APP_PATH = `${INSIDE}/app`;
 export const HOME_PATH = `${INSIDE}/home`;
 export const TOOLS_PATH = `${INSIDE}/tools`;
 /** The path of the init in a container. */
 export const INIT_PATH = '/.init';
-/** The folder of names for programs that a host may have under another one. It is the last of a container's PATH. */
+/** The folder of alternative names for programs. It is last in a container's PATH. */
 export const OTHER_NAMES_PATH = '/.bin';
 /**
- * The root of a container with users of its own is mounted here before it starts. The mount is in a mount namespace of its own. The path is
- * one that those users may enter.
+ * Where the root of a container with users of its own is mounted before it starts, in a separate mount namespace. Those
+ * users may enter this path.
  */
 export const MAPPED_ROOT = '/media';
-/** Returns the folders above the platform's own programs, if they are hidden: node, node1, … */
+/**
+ * Returns the name that a container shows for a hidden folder above the platform's own programs.
+ * The names are node, node1, and so on.
+ */
 export function ownName(index: number): string {
   return index === 0 ? 'node' : `node${index}`;
 }
@@ -29,15 +34,20 @@ export function ownName(index: number): string {
 export const HIDE_CANDIDATES: readonly string[] = [
   ...['/root', '/home', '/run', '/var/run', '/var/log', '/var/backups'],
 ];
-/** Dependencies are read only. To change the owner of their thousands of files would delay every start. */
+/**
+ * Folders of dependencies, which stay read-only. Changing the owner of their thousands of files would delay every
+ * start.
+ */
 export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
 const OPEN_FILES = 16_384;
-/** Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory stands behind it. */
+/**
+ * Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory is used.
+ */
 const V8_RESERVED_MB = 512;
 /** The folders of the host's programs. */
 export const USUAL_PATH = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** What this host has to run OCI containers with. */
+/** What this host has to run OCI containers. */
 export interface ContainerHost {
   /** Paths of the OCI runtime and of conmon, which outlives the worker and records the exit code. */
   runtime: string;
@@ -58,51 +68,51 @@ export interface ContainerHost {
   limitsSwap: boolean;
   /** The file with the host's name servers; null if there is none. */
   resolver: string | null;
-  /** True if the host has a file of names of its own, which a network can replace. */
+  /** True if the host has its own file of names, which a network can replace. */
   hasHosts: boolean;
 }
 
 /** A host that runs containers. */
 export type ContainedHost = Host & { oci: ContainerHost };
 
-/** What the host offers. It is found once at start. */
+/** What the host offers. Determined once at start. */
 export interface Host {
   level: SandboxLevel;
   /** True if an image can be mounted below a writable layer; otherwise it is copied. */
   overlay: boolean;
-  /** The folders of the `node` that runs the platform and of npm. They are first in the PATH of commands. */
+  /** The folders of the platform's `node` and npm. They come first in the PATH of commands. */
   ownFolders: readonly string[];
   /** Real folders of the host that no command may see. */
   hidden: readonly string[];
-  /** What containers are run with; null at level `none`. */
+  /** The programs that run containers; null at level `none`. */
   oci: ContainerHost | null;
-  /** Where containers have control groups; null if the host allows none. */
+  /** The control groups of containers; null if the host allows none. */
   cgroups: CgroupRoots | null;
 }
 
 /** One sandbox with all its paths. */
 export interface Plan {
   marker: string;
-  /** The user of this host that owns the command's files and, except in an image, runs it. */
+  /** The host's user that owns the command's files and, except in an image, runs it. */
   uid: number;
   directory: string;
   image: string | null;
-  /** Private folder of this sandbox, with `home`, `tmp`, `passwd` and `group`. */
+  /** This sandbox's private folder, with `home`, `tmp`, `passwd` and `group`. */
   scratch: string;
   writable: string[];
   tools: readonly string[];
   limits: SandboxLimits;
-  /** The sandbox must not outlive the worker. */
+  /** True if the sandbox must not outlive the worker. */
   tied: boolean;
-  /** Its own network, if it has one. */
+  /** The sandbox's own network, if it has one. */
   network?: Attachment | null;
-  /** What it has in place of the host's system and an ordinary user of the host; null if nothing. */
+  /** Replaces the host's system and users; null if the sandbox uses those. */
   mapped: MappedRoot | null;
 }
 
 /**
- * A root that is not the host's, in a user namespace. `firstUser` of the host stands for its user 0. Without a `process` it is the host's
- * system for the programs that unpack and build images.
+ * A root of its own in a user namespace. The host's `firstUser` stands for its user 0. Without a `process`, the root is
+ * the host's system, for the programs that unpack and build images.
  */
 interface MappedRoot {
   firstUser: number;
@@ -116,7 +126,10 @@ export interface HostedCommand {
   command: string;
 }
 
-/** Returns the folders that exist and must be hidden: outermost first, none below another, never the root. */
+/**
+ * Returns the existing folders that must be hidden.
+ * The outermost come first, none is below another, and the root is never among them.
+ */
 export function hiddenFolders(existing: readonly string[], own: readonly string[]): string[] {
   const candidates = HIDE_CANDIDATES.filter((path) => existing.includes(path));
   const wanted = [...new Set([...candidates, ...own])].filter((path) => path !== '/');
@@ -124,7 +137,7 @@ export function hiddenFolders(existing: readonly string[], own: readonly string[
   return wanted.filter((path, i) => !wanted.slice(0, i).some((outer) => isBelow(path, outer)));
 }
 
-/** Returns the folders above the platform's own that a container does not show and that have to be mounted. */
+/** Returns the folders above the platform's own that must be mounted because a container hides them. */
 export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   if (oci === null) return [];
   const covers = [...hidden, INSIDE, '/tmp', '/var/tmp'];
@@ -133,7 +146,7 @@ export function hiddenOwn({ ownFolders, hidden, oci }: Host): string[] {
   return ownFolders.filter(isHidden).map((folder) => dirname(folder));
 }
 
-/** PATH of a command: first its tools, then the platform's own Node, then the usual folders. */
+/** Returns the PATH of a command: its tools, the platform's own Node.js, the usual folders. */
 export function searchPath(host: Host, tools: readonly string[] = []): string {
   const mounted = hiddenOwn(host);
   const own = host.ownFolders.map((folder) => {
@@ -146,9 +159,10 @@ export function searchPath(host: Host, tools: readonly string[] = []): string {
 }
 
 /**
- * Returns the limits of each process. Without control groups the kernel limits memory per process, and counts processes
- * per user: in a user namespace since Linux 5.14 (`of: 'container'`), for a service, which may have several replicas
- * and a build at once, or for all that the platform's own user runs.
+ * Returns the limits of each process.
+ * Without control groups the kernel limits memory per process and counts processes per user. `of` names whose processes
+ * those are: one container's, in a user namespace since Linux 5.14; one service's, with its replicas and builds; or all
+ * of the platform's own user.
  */
 export function resourceLimits(
   { limits }: Pick<Plan, 'limits'>,
@@ -165,14 +179,17 @@ export function resourceLimits(
   return found;
 }
 
-/** Arguments before a command that make it run as this user, without privileges and without a way to get any. */
+/** Returns arguments before a command that run it as this user, without any way to get privileges. */
 export function withoutPrivileges({ level }: Pick<Host, 'level'>, uid: number): string[] {
   if (level === 'rootless') return asOrdinaryUser(uid);
   const user = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups'];
   return ['setpriv', ...user, '--no-new-privs', '--bounding-set=-all', '--inh-caps=-all', '--'];
 }
 
-/** Arguments before a command that give the root of a user namespace this number, in a namespace of its own, and take its privileges. */
+/**
+ * Returns arguments before a command that map the root of a user namespace to this number.
+ * They also drop its privileges.
+ */
 export function asOrdinaryUser(uid: number): string[] {
   const namespace = ['unshare', '--user', `--map-user=${uid}`, `--map-group=${uid}`, '--keep-caps'];
   const drop = ['--no-new-privs', '--ambient-caps=-all', '--bounding-set=-all', '--inh-caps=-all'];
@@ -185,7 +202,7 @@ export function assertVariable(name: string, value: string): void {
   if (value.includes('\0')) throw new Error(`The variable ${name} contains a NUL character`);
 }
 
-/** Returns true if `path` is `folder` or lies in it. */
+/** Returns true if `path` is `folder` or is inside of it. */
 export function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || (!way.startsWith('..') && !isAbsolute(way));

@@ -3,17 +3,14 @@ import type { Logger } from '../../shared/core/log.js';
 import { isRunning, processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { type CgroupRoots, cgroupMembers } from './cgroup.js';
-import { type Listener, listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './proc.js';
+import { type Listener, listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './process-table.js';
 import type { DetachedProcess, PortHolder } from './sandbox.js';
 
 const STEP_MS = 20;
-/** A process that survives KILL this long, in milliseconds, hangs in the kernel. */
+/** A process that survives KILL for this long, in milliseconds, hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/**
- * Returns true for a text that can name a sandbox. Folders and control groups have this name: it leads to no other
- * place.
- */
+/** Returns true for a text that can name a sandbox, and as a folder's name stays inside of its parent. */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
@@ -42,8 +39,8 @@ export class SandboxProcesses {
 
   /**
    * Returns the processes of a sandbox. The command and its descendants cannot leave their control group. Only the
-   * platform's own helpers around them are not in it; `byMark` finds those too, by a look at every process of the host.
-   * Without control groups that is the only way.
+   * platform's own helpers are outside of it; `byMark` finds these too, by examining every process of the host. Without
+   * control groups that is the only way.
    */
   async of(id: string, byMark = true): Promise<number[]> {
     const wanted = this.markOf(id);
@@ -59,10 +56,7 @@ export class SandboxProcesses {
     return [...members];
   }
 
-  /**
-   * Returns how many marked processes each sandbox has, by its id.
-   * A command can give its processes any mark, so others are left out.
-   */
+  /** Returns the number of marked processes by sandbox id. Other marks are ignored, because a command can set any. */
   async countMarked(): Promise<Map<string, number>> {
     const counts = new Map<string, number>();
     for (const marker of (await markedProcesses(this.markOf(''))).values()) {
@@ -72,14 +66,14 @@ export class SandboxProcesses {
     return counts;
   }
 
-  /** Asks a process to end, by `ask`, and resolves when it has or after `graceMs`. */
+  /** Asks a process to end by calling `ask`. Resolves when it has ended, or after `graceMs`. */
   async terminate(process: DetachedProcess, graceMs: number, ask: () => void): Promise<void> {
     const deadline = Date.now() + graceMs;
     ask();
     while (Date.now() < deadline && (await this.isAlive(process))) await sleep(STEP_MS);
   }
 
-  /** Kills until nothing of the sandbox is left. Throws if something survives for 15 s. `byMark` as for `of`. */
+  /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. `byMark` as for `of`. */
   async kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
@@ -100,14 +94,15 @@ export class SandboxProcesses {
     return listeningPortsOf(await this.of(id));
   }
 
-  /** Who listens on a port. `uid` is the user of the sandbox alone, or null if it has none of its own. */
+  /** Returns who listens on a port. `uid` is the sandbox's own user, or null if it shares one. */
   async portHolder(id: string, uid: number | null, address: string, port: number): Promise<PortHolder> {
     const listeners = await listenersOf(address, port);
     if (listeners === null) return 'unknown';
     if (listeners.length === 0) return 'nobody';
     const sockets = uid === null ? await socketsOf(await this.of(id)) : new Set<string>();
     const isOwn = (listener: Listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid);
-    // The kernel lets only one user listen for IPv4 connections. An IPv6 socket for all addresses may or may not accept them.
+    // The kernel lets only one user listen for IPv4 connections. An IPv6 socket for all addresses may or may not accept
+    // them.
     const sure = listeners.filter((listener) => !listener.anyIpv6);
     return (sure.length > 0 ? sure : listeners).some(isOwn) ? 'own' : 'stranger';
   }

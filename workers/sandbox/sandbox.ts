@@ -6,10 +6,10 @@ import type { LineCutter } from './line-splitter.js';
 
 /**
  * One command of a tenant (a build, a pre-deploy command, an application) and how it is contained. The host's level of
- * containment is found once at start (`sandbox-level.ts`).
+ * containment is determined once at start (`sandbox-level.ts`).
  */
 export interface SandboxSpec {
-  /** Stands in the environment of every process of this sandbox (`RANVIER_SANDBOX`). Unique for each run. */
+  /** Set in the environment of every process of this sandbox (`RANVIER_SANDBOX`). Unique for each run. */
   id: string;
   /** A shell command line for `/bin/sh -c`. */
   command: string;
@@ -17,12 +17,14 @@ export interface SandboxSpec {
   directory: string;
   /** The working directory, below `directory`; '' is the folder itself. */
   cwd: string;
-  /** The environment of the command. Of the platform's own only PATH, HOME and TMPDIR are added, if they are absent. */
+  /** The command's environment. From the platform, only PATH, HOME and TMPDIR are added if they are absent. */
   env: Record<string, string>;
-  /** Number of the service. If the platform is root, it gives the unprivileged user that runs the command. */
+  /** Number of the service. If the platform runs as root, it determines the unprivileged user of the command. */
   userNumber: number;
   limits: SandboxLimits;
-  /** True if it ends by itself although it outlives its worker: then what it writes to the disk has the bound of a build. */
+  /**
+   * True if the command ends by itself although it outlives its worker. Then the disk limit of builds applies to it.
+   */
   isRun?: true;
   /** Folders outside `directory` that the command may write to (build caches). */
   writable?: string[];
@@ -31,19 +33,22 @@ export interface SandboxSpec {
   /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
   image?: string;
   /**
-   * Makes the image the root of the command's file system, with the image's users. Without a command the image's own process is
-   * started. Only if `runsImages`.
+   * Makes the image the root of the command's file system, with the image's users. Without a command, starts the
+   * image's own process. Requires `runsImages`.
    */
   process?: ImageProcess;
-  /** Runs the command as the root of a user namespace, for programs that unpack and build images. Only if `runsImages`. */
+  /** Runs the command as root of a user namespace, for programs that unpack and build images. Requires `runsImages`. */
   imageTools?: true;
-  /** The network that the command joins if this host gives each one its own. By default it is alone in one, as a build. */
+  /**
+   * The network that the command joins, if this host gives commands their own networks. By default it is alone in one,
+   * as a build is.
+   */
   network?: NetworkSpec;
   /** The one port of RUNTIME_PORTS that the command may listen on; none by default. */
   port?: number;
 }
 
-/** What of a sandbox is decided before its command. */
+/** The part of a sandbox that is decided before its command. */
 export type SandboxGround = Pick<SandboxSpec, 'id' | 'directory' | 'userNumber' | 'limits' | 'network'>;
 
 export interface SandboxLimits {
@@ -60,46 +65,46 @@ export interface RunOptions {
   signal: AbortSignal;
   timeoutMs: number;
   graceMs: number;
-  /** Called with each line of output, in order, without its end. The output waits for the promise. */
+  /** Called with each line of output, in order, without its line break. The output waits for the promise. */
   onLine: (line: string, stream: 'stdout' | 'stderr') => Promise<void> | void;
-  /** Decides the places at which long lines are cut; anywhere by default. */
+  /** Decides where long lines are cut; anywhere by default. */
   cutter?: LineCutter;
 }
 
-/** How a command ended. No process of the sandbox is left. */
+/** How a command ended. None of the sandbox's processes is left. */
 export type RunOutcome =
   | { reason: 'exited'; exitCode: number }
   | { reason: 'signalled'; signal: NodeJS.Signals }
   | { reason: 'timeout' }
   | { reason: 'aborted' }
   | { reason: 'out-of-memory' }
-  /** It filled the disk of the host (`disk-guard.ts`). */
+  /** The command filled the host's disk (`disk-guard.ts`). */
   | { reason: 'disk' };
 
 /** A process that outlives the worker that started it. */
 export type DetachedProcess = ProcessIdentity;
 
 export interface DetachedOptions {
-  /** Output is appended to this file, also while no worker lives. */
+  /** The file to which output is appended, even while no worker lives. */
   logFile: string;
-  /** Gets how the command ended, also while no worker lives: "<code>", "signal <name>" or "out-of-memory". */
+  /** The file that gets the result, even while no worker lives: "<code>", "signal <name>" or "out-of-memory". */
   exitFile: string;
   /** Called when the process ends while the worker that started it lives. */
   onExit?: () => void;
 }
 
 export interface StartedProcess extends DetachedProcess {
-  /** The address at which this host reaches its own network, if it has one. */
+  /** The address at which this host reaches the command's own network, if it has one. */
   address?: string;
-  /** The port at which this host reaches it there, if that is another than the command's own. */
+  /** The port at that address, if it differs from the command's own. */
   port?: number;
 }
 
-/** What a sandbox has used and uses. */
+/** The resources that a sandbox has used and uses. */
 export interface ResourceUsage {
   /** Processor time since its start. */
   cpuSeconds: number;
-  /** Memory that the kernel could not take back at once: file caches that are not in use are left out. */
+  /** Memory that the kernel could not reclaim at once: unused file caches are left out. */
   memoryBytes: number;
 }
 
@@ -139,33 +144,36 @@ export interface InsideResult {
 }
 
 export interface Sandbox {
-  /** The strongest level this host allows. */
+  /** The strongest level that this host allows. */
   readonly level: SandboxLevel;
-  /** True if commands can have the root of an image. */
+  /** True if a command can have an image as its root. */
   readonly runsImages: boolean;
-  /** False if this host does not count what a sandbox uses. */
+  /** False if this host does not measure sandboxes. */
   readonly measuresUsage: boolean;
   /** The networks of new commands; null if they share the network of the host. */
   readonly network: HostNetwork | null;
-  /** The networks of all commands that have one, also of those that began when NETWORK was another; null if none has. */
+  /**
+   * The networks of all commands that have one, including commands that began under another NETWORK setting; null if
+   * none has.
+   */
   readonly allNetworks: HostNetwork | null;
   /**
-   * Returns the path at which the command sees its folder. With mounts of its own it is the same for every build and
-   * every run.
+   * Returns the path at which the command sees its folder. With its own mounts, the path is equal for every build and
+   * run.
    */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /**
-   * Begins to make the folders, the control group and the network of a command that is going to run with the same ground. If that
-   * fails, `run` makes them. Every expected command is run or forgotten.
+   * Begins to make the folders, the control group and the network of a command that will run on this ground. If that
+   * fails, `run` makes them. Every expected command must be run or forgotten.
    */
   expect(ground: SandboxGround): void;
-  /** Removes, in the background, what was made for a command that does not run. Does nothing if it has run. */
+  /** Removes, in the background, what was made for a command that will not run. Does nothing if it has run. */
   forget(id: string): void;
   /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
   run(spec: SandboxSpec, options: RunOptions): Promise<RunOutcome>;
   /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */
   start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
-  /** Runs a command beside the process of an image, within its containment and its limits. Rejects if that has ended. */
+  /** Runs a command beside an image's process, within its containment and limits. Rejects if that process has ended. */
   exec(id: string, command: InsideCommand): Promise<InsideResult>;
   /**
    * Prepares a program beside the command of a sandbox that was started: in its namespaces, with its limits, its user and its variables.
@@ -174,27 +182,28 @@ export interface Sandbox {
   enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
   /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
-  /** Returns true while this very process lives. */
+  /** Returns true while exactly this process lives. */
   isAlive(process: DetachedProcess): Promise<boolean>;
-  /** TERM to the whole tree, KILL after `graceMs`. Resolves when nothing of the sandbox is left. */
+  /** Sends TERM to the whole tree, and KILL after `graceMs`. Resolves when no process of the sandbox is left. */
   stop(id: string, process: DetachedProcess, graceMs: number): Promise<void>;
   /** Kills a sandbox that fills the disk. Its `run` ends with the reason 'disk'. */
   endForRoom(id: string): Promise<void>;
   /** Changes how many cores the sandbox may use, if this host limits them. Does nothing if it has ended. */
   limitCpu(id: string, cpu: number): Promise<void>;
-  /** What the sandbox has used so far; null if it has ended, or if this host does not count that. */
+  /** Returns what the sandbox has used so far; null if it has ended, or if this host does not measure it. */
   usage(id: string): Promise<ResourceUsage | null>;
   /** Returns the TCP ports on which processes of this sandbox listen; null if the host has no such information. */
   listeningPorts(id: string, process: DetachedProcess): Promise<number[] | null>;
   /**
-   * Returns who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at levels at which all
+   * Returns who accepts connections to this IPv4 address and port. 'own' is the sandbox's user or, at levels where
    * commands share a user, a process of the sandbox. 'stranger' is any other process.
    */
   portHolder(id: string, userNumber: number, address: string, port: number): Promise<PortHolder>;
   /**
-   * Ends what `start` left running under ids that are not wanted, and what is left of each `run` whose worker has died.
-   * `wanted` is called after all sandboxes were listed, so that none which starts meanwhile is ended. Returns how many
-   * processes it ended. What cannot be ended is logged and holds up nothing else. Never touches what another DATA_DIR runs.
+   * Ends what `start` left running under unwanted ids, and the rest of each `run` whose worker has died. Returns the
+   * number of ended processes. `wanted` is called after all sandboxes were listed, so that one which starts meanwhile
+   * is not ended. A process that cannot be ended is logged and delays nothing else. Never touches what another DATA_DIR
+   * runs.
    */
   sweep(wanted: () => Promise<(id: string) => boolean>): Promise<number>;
 }

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, readFile, realpath, stat, writeFile } from 'node:f
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../shared/core/log.js';
 import { runLimited } from '../../shared/core/run-limited.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { DetachedProcess, SandboxLevel } from './sandbox.js';
 import { HOME_PATH, isBelow } from './sandbox-plan.js';
 import { hasUsers, isRoot, ownDirectory } from './service-users.js';
@@ -19,7 +19,7 @@ interface Wanted {
   scratch: string;
   /** The worker that the sandbox must not outlive; null for a detached command. */
   owner: DetachedProcess | null;
-  /** True if the container mounts the image; otherwise it is copied here. */
+  /** True if the container mounts the image. Otherwise the image is copied here. */
   mounted: boolean;
   dataDir: string;
   log: Logger;
@@ -32,8 +32,8 @@ export function copiedImage(directory: string): string {
 }
 
 /**
- * Makes the private folder of a sandbox (HOME, TMPDIR, and a user name for the uid) and the command's folder. Returns real
- * paths for the mounts.
+ * Makes a sandbox's private folder (HOME, TMPDIR, a user name for the uid) and the command's folder.
+ * Returns real paths for the mounts.
  */
 export async function prepareScratch(wanted: Wanted): Promise<{ directory: string; image: string | null }> {
   const { scratch, uid, level } = wanted;
@@ -62,7 +62,7 @@ export async function prepareScratch(wanted: Wanted): Promise<{ directory: strin
   return found;
 }
 
-/** Returns the worker with whose end this sandbox ends; null for a detached command. */
+/** Returns the worker that this sandbox must not outlive; null for a detached command. */
 export async function ownerOf(scratch: string): Promise<DetachedProcess | null> {
   const text = await readFile(join(scratch, OWNER), 'utf8').catch(() => '');
   return text === '' ? null : JSON.parse(text);
@@ -75,12 +75,12 @@ async function copyImage(wanted: Wanted, image: string, directory: string): Prom
   const reflink = process.platform === 'linux' ? ['--reflink=auto'] : [];
   await runLimited('cp', ['-a', ...reflink, '--', `${image}/.`, target]);
   await ownDirectory(target, wanted.userNumber);
-  // `cp` has given it the mode of the image. Without mounts, users of other services could read what they know the path of.
+  // `cp` has copied the image's mode. Without mounts, users of other services could read any path that they know.
   await chmod(target, 0o700);
   return target;
 }
 
-/** Lets other users pass through, not look into, the folders of DATA_DIR above a path. */
+/** Lets other users traverse, but not list, the folders of DATA_DIR above a path. */
 export async function allowTraversal(dataDir: string, path: string): Promise<void> {
   for (let folder = dirname(path); isBelow(folder, dataDir); folder = dirname(folder)) {
     const { mode } = await stat(folder);

@@ -9,19 +9,19 @@ const CLONE_NEWUSER = 0x10000000;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/** Socket families that the rules of a network do not cover. */
+/** Socket families that network rules do not cover. */
 const AF_ALG = 38;
 const AF_VSOCK = 40;
 
-/** Architectures whose calls a filter lets through, by the name that Node.js gives the machine. 32-bit programs do not run. */
+/** Node.js's name of an architecture → the architectures that a filter allows. 32-bit programs do not run. */
 const ARCHITECTURES: Readonly<Record<string, { profile: string; names: string[] }>> = {
   x64: { profile: 'amd64', names: ['SCMP_ARCH_X86_64'] },
   arm64: { profile: 'arm64', names: ['SCMP_ARCH_AARCH64'] },
 };
 
 /**
- * What no hosted command needs. The distribution's profile is made for Podman, which runs inside of containers, and therefore allows
- * namespaces, mounts, kernel keys and asynchronous I/O to everybody.
+ * System calls that no hosted command needs. The distribution's profile is made for Podman, which also runs inside of
+ * containers, and therefore allows namespaces, mounts, kernel keys and asynchronous I/O to all processes.
  */
 const REFUSED = [
   ...['keyctl', 'add_key', 'request_key', 'bpf', 'perf_event_open', 'userfaultfd', 'fanotify_init'],
@@ -29,15 +29,16 @@ const REFUSED = [
   ...['init_module', 'finit_module', 'delete_module', 'kexec_load', 'kexec_file_load'],
 ];
 
-/** What only the programs for images need, in a user namespace. */
+/** System calls that only the image programs need, in a user namespace. */
 const NAMESPACES = [
   ...['unshare', 'setns', 'pivot_root', 'mount', 'umount', 'umount2', 'mount_setattr', 'move_mount'],
   ...['open_tree', 'fsopen', 'fsmount', 'fsconfig', 'fspick', 'name_to_handle_at'],
 ];
 
 /**
- * What programs do in another way if the kernel does not have it. Contexts of asynchronous I/O are counted for the whole host. A
- * filter cannot read the flags of clone3, which are in memory; the C library uses clone instead.
+ * System calls that are reported as missing, because programs then use a substitute. One tenant could use up the host's
+ * contexts of asynchronous I/O. A filter cannot check the flags of clone3, which are in memory; without it the C
+ * library uses clone.
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
@@ -71,15 +72,15 @@ export interface Seccomp {
 }
 
 interface ProfileRule extends SeccompRule {
-  /** `minKernel` is older than the kernels that this platform runs on. */
+  /** `minKernel` is ignored: this platform runs only on newer kernels. */
   includes?: { caps?: string[]; arches?: string[]; minKernel?: string };
   excludes?: { caps?: string[]; arches?: string[] };
 }
 
 /**
- * Returns the filter of hosted commands: the distribution's profile for a process without capabilities, less what is
- * refused here.
- * On a host without the profile everything else is allowed.
+ * Returns the filter of hosted commands.
+ * The distribution's profile without capabilities, minus what is refused here. On a host without the profile,
+ * everything else is allowed.
  */
 export async function hostSeccomp(): Promise<Record<ContainerKind, Seccomp> | null> {
   const text = await unlessAbsent(readFile(PROFILE, 'utf8'));
@@ -126,7 +127,7 @@ export function seccompOf(
   const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
   if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
   if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
-  // One rule has conditions that all hold; rules of the same call are alternatives. The families in between are allowed too.
+  // All conditions of one rule must hold; rules for one call are alternatives. The families in between are allowed too.
   own.push(
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_VSOCK, op: 'SCMP_CMP_GT' }] },
@@ -153,7 +154,7 @@ function applies(
 }
 
 /**
- * The command's own user needs a user namespace. The kernel allows a container no second one
+ * Returns a rule about creating user namespaces. The command's own user needs one, and the kernel allows no second one
  * (`container-config.ts`).
  */
 function oneUserNamespace(action: string, op: string): SeccompRule {

@@ -4,9 +4,14 @@ import { runLimited } from '../../shared/core/run-limited.js';
 import { ownSmallTree } from '../core/small-tree.js';
 import type { SandboxLevel } from './sandbox.js';
 
-/** The number of services that an installation can have: each has a user of its own, which returns when the service is gone. */
+/**
+ * The most services that an installation can have. Each has its own user, which is free again when the service is gone.
+ */
 const USERS = 200_000;
-/** The first users of the ranges to choose from. The first range is far above a host's users, the others above systemd's containers. */
+/**
+ * The first users of the possible ranges. The first range is far above a host's users, the others above systemd's
+ * containers.
+ */
 const FIRST_USERS = [300_000, ...Array.from({ length: 100 }, (_, i) => 1_900_000_000 + i * USERS)];
 
 let firstUser = 300_000;
@@ -25,10 +30,10 @@ export function hasUsers(level: SandboxLevel): boolean {
   return level !== 'rootless' && isRoot();
 }
 
-/** How many users an image has. The end of the range is theirs: all images have the same, in user namespaces. */
+/** How many users an image has. They are at the end of the range, and all images share them, in user namespaces. */
 export const IMAGE_USERS = 65_536;
 
-/** Returns the user of this host that is user 0 of every image. */
+/** Returns the host's user that is user 0 in every image. */
 export function firstImageUser(): number {
   return firstUser + USERS - IMAGE_USERS;
 }
@@ -39,7 +44,7 @@ export function userRange(): UserRange {
 }
 
 /**
- * Returns the unprivileged user and group that build and run a service if the platform is root.
+ * Returns the unprivileged user and group that build and run a service if the platform runs as root.
  * Throws if the range is used up.
  */
 export function uidOf(userNumber: number): number {
@@ -50,8 +55,9 @@ export function uidOf(userNumber: number): number {
 }
 
 /**
- * Chooses the range of the services' users and stores it in DATA_DIR. Throws if the range overlaps one that the host gave to
- * another user, because that user's containers would run as the services' users.
+ * Chooses the range of the services' users and stores it in DATA_DIR.
+ * Throws if the range overlaps one that the host gave to another user, because that user's containers would run as the
+ * services' users.
  */
 export async function settleUsers(dataDir: string): Promise<void> {
   const files = ['passwd', 'group', 'subuid', 'subgid'];
@@ -74,7 +80,7 @@ export async function settleUsers(dataDir: string): Promise<void> {
   firstUser = first;
 }
 
-/** Stores the range unless another worker has stored one, and returns the one that is stored. */
+/** Stores the range unless another worker has stored one. Returns the stored range. */
 async function remember(file: string, first: number): Promise<number> {
   const candidate = `${file}.${process.pid}`;
   await writeFile(candidate, `${first}\n`, { mode: 0o600 });
@@ -117,8 +123,9 @@ function overlap(a: UserRange, b: UserRange): boolean {
 }
 
 /**
- * Makes the kernel refuse hard links to files of other users. Without mounts of their own, commands could otherwise give a file of the
- * host a name in their folder, and `ownDirectory` would make them its owner. Throws if the kernel does not do so.
+ * Makes the kernel refuse hard links to files of other users. Throws if it does not.
+ * Without their own mounts, commands could otherwise link a file of the host into their folder, and `ownDirectory`
+ * would make them its owner.
  */
 export async function protectLinks(setting = '/proc/sys/fs/protected_hardlinks'): Promise<void> {
   const isSet = async () => (await readFile(setting, 'utf8').catch(() => '')).trim() === '1';
@@ -136,7 +143,7 @@ export async function ownDirectory(path: string, userNumber: number, signal?: Ab
   if (isRoot()) await own(path, uidOf(userNumber), signal);
 }
 
-/** Makes the user that is root in images the owner of a folder and all that is in it. */
+/** Gives a folder and its content to the user that is root in images. */
 export function ownByImages(path: string, signal?: AbortSignal): Promise<void> {
   return own(path, firstImageUser(), signal);
 }

@@ -3,13 +3,13 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { unlessAbsent } from '../../shared/core/exists.js';
 
-/** The lowest real-time signal that programs can use, and the number of the highest signal. */
+/** The lowest real-time signal that programs can use, and the highest signal. */
 const RTMIN = 34;
 const RTMAX = 64;
 
 /**
- * Returns the number of the signal that an image's STOPSIGNAL names: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`.
- * Null if there is no such signal.
+ * Returns the number of an image's STOPSIGNAL: `SIGQUIT`, `QUIT`, `3`, `SIGRTMIN+3`.
+ * Returns null if there is no such signal.
  */
 export function signalNumber(text: string): number | null {
   const name = text.trim().toUpperCase();
@@ -20,18 +20,18 @@ export function signalNumber(text: string): number | null {
   return signals[name.startsWith('SIG') ? name : `SIG${name}`] ?? null;
 }
 
-/** Returns the file in which conmon notes the process of a container. */
+/** Returns the file in which conmon records the process of a container. */
 export function pidFileOf(scratch: string): string {
   return join(scratch, 'pid');
 }
 
-/** Notes which signal asks a container to end, so that every worker of this host knows it. */
+/** Records which signal asks a container to end, so that every worker of this host knows it. */
 export async function noteStopSignal(scratch: string, signal: string | undefined): Promise<void> {
   const number = signal === undefined ? null : signalNumber(signal);
   if (number !== null) await writeFile(join(scratch, 'stop-signal'), String(number), { mode: 0o600 });
 }
 
-/** Returns the process and the signal by which a container is asked to end; null if it is asked by TERM. */
+/** Returns the process and the signal that ask a container to end; null if TERM does. */
 export async function stopRequest(scratch: string): Promise<{ pid: number; signal: number } | null> {
   const signal = await unlessAbsent(readFile(join(scratch, 'stop-signal'), 'utf8'));
   if (signal === null) return null;

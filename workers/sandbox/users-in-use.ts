@@ -1,24 +1,21 @@
 import { exists } from '../../shared/core/exists.js';
 import { CommandFailed, resultOf } from '../../shared/core/run-limited.js';
-import { usersOfProcesses } from './proc.js';
+import { usersOfProcesses } from './process-table.js';
 import { isRoot, userRange } from './service-users.js';
 
 /** Folders outside of DATA_DIR in which hosted code may write at level `none`. */
 const SHARED = ['/tmp', '/var/tmp', '/dev/shm'];
-/** The folders of a service's user are above this depth: `volumes/<id>/data`, `sandboxes/<id>/home`. */
+/** The folders of a service's user are at most this deep: `volumes/<id>/data`, `sandboxes/<id>/home`. */
 const DEPTH = 4;
 const MAX_OUTPUT_BYTES = 32 * 1024 ** 2;
 
-/**
- * Returns the numbers of services whose users have a process or a file on this host.
- * Throws if that cannot be found out.
- */
+/** Returns the numbers of services whose users have a process or a file on this host. Throws if that is unknown. */
 export async function usersInUse(dataDir: string): Promise<number[]> {
   if (!isRoot()) return [];
   const { first, last } = userRange();
   const places: string[] = [];
   for (const path of [dataDir, ...SHARED]) if (await exists(path)) places.push(path);
-  // All files below a user's folder are that user's.
+  // All files below a user's folder belong to that user.
   const wanted = ['-uid', `+${first - 1}`, '-uid', `-${last + 1}`, '-printf', '%U\\n', '-prune'];
   const args = ['-P', ...places, '-ignore_readdir_race', '-xdev', '-maxdepth', String(DEPTH), ...wanted];
   const found = await resultOf('find', args, { maxBuffer: MAX_OUTPUT_BYTES });

@@ -3,11 +3,11 @@
  * and clock. Usage is in per cent of what the plan has; times are in milliseconds since the epoch.
  */
 
-/** Usage this close to the target, as a share of it, changes nothing. */
+/** A deviation from the target below this share of it changes nothing. */
 const TOLERANCE = 0.1;
-/** The span in which additions and removals are limited. */
+/** The period in which additions and removals are limited. */
 const PERIOD_MS = 60_000;
-/** In a period the replicas may double, or this many are added. */
+/** In one period the replicas may double, or increase by this number. */
 const MAX_ADDED = 4;
 
 export interface Usage {
@@ -17,9 +17,12 @@ export interface Usage {
 
 /** What is remembered between two decisions. Kept as JSON. */
 export interface ScalingMemory {
-  /** How many replicas would have sufficed, for as long as that counts. The first one is never less than there were. */
+  /**
+   * The numbers of replicas that would have sufficed, within the quiet time. The first entry is never below the number
+   * that existed then.
+   */
   wishes: readonly { at: number; replicas: number }[];
-  /** The changes of the last minute: how many replicas came (positive) or went. */
+  /** Changes of the last minute: the number of replicas added (positive) or removed. */
   changes: readonly { at: number; by: number }[];
 }
 
@@ -29,27 +32,32 @@ export interface ScalingFacts {
   now: number;
   /** The replicas that the release has, ready or not. */
   replicas: number;
-  /** What those use that have been ready for long enough. Missing ones count as idle for adding, as busy for removing. */
+  /**
+   * The usage of replicas that have been ready for long enough. When adding, missing ones count as idle; when removing,
+   * as busy.
+   */
   measured: readonly Usage[];
   minReplicas: number;
   maxReplicas: number;
   targetCpu: number;
   targetMemory: number;
-  /** Time for which fewer replicas must have sufficed before one is removed. */
+  /** Fewer replicas must have sufficed for this time before one is removed. */
   quietMs: number;
   memory: ScalingMemory;
 }
 
 export interface ScalingDecision {
   replicas: number;
-  /** How many replicas the usage asks for, between the bounds. */
+  /** How many replicas the usage requires, within the bounds. */
   wish: number;
   /** Averages over the measured replicas; null if none was measured. */
   usage: Usage | null;
   memory: ScalingMemory;
 }
 
-/** Decides once. If it is not asked for a while (a deployment is under way), `forgotten` memory has to be passed. */
+/**
+ * Decides once. After a pause without decisions (a deployment was in progress), the caller passes `forgotten` memory.
+ */
 export function decideScaling(facts: ScalingFacts): ScalingDecision {
   const { now, replicas, minReplicas, maxReplicas, quietMs } = facts;
   const bounded = (count: number) => Math.min(Math.max(count, minReplicas), maxReplicas);
@@ -77,16 +85,19 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
 }
 
 /**
- * Returns the memory after a time without decisions: the quiet time begins anew, and the limits of the last minute
- * stay.
+ * Returns the memory after a pause without decisions.
+ * The quiet time starts again, the limits of the last minute stay.
  */
 export function forgotten({ changes }: ScalingMemory): ScalingMemory {
   return { wishes: [], changes };
 }
 
-/** Returns the wishes of the quiet time, and the last one before it, which shows that the quiet time is complete. */
+/**
+ * Returns the wishes of the quiet time, and the last one before it.
+ * That one shows that the quiet time is complete.
+ */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // Nothing is known about a time without samples.
+  // After a time without samples, earlier wishes no longer count.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));
@@ -116,7 +127,7 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // The assumption must not turn the direction around.
+  // The assumption about missing replicas must not reverse the direction.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }

@@ -1,6 +1,6 @@
-import type { Transaction } from '../../shared/core/database/client.js';
+import type { Transaction } from '../../shared/core/database/database-client.js';
 import { queueRouting } from '../../shared/operations/commands.js';
-import { affordableReplicas } from '../../shared/workspaces/limits.js';
+import { affordableReplicas } from '../../shared/workspaces/workspace-limits.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { sampleSeconds } from '../metrics/collect-metrics.js';
 import type { JobDeps } from '../worker-deps.js';
@@ -14,14 +14,15 @@ import {
   storeDecision,
 } from './store.js';
 
-/** Who requested an operation that scales. */
+/** The actor of operations that scale. */
 const ACTOR = 'automatic scaling';
 
 type Deps = Pick<JobDeps, 'db' | 'config' | 'logs' | 'dispatcher' | 'log'>;
 
 /**
- * Decides for every service with automatic scaling how many replicas it has. A change is stored with its line in the log
- * and with the operation that applies it, in one transaction; it is dropped if the service is not as it was observed.
+ * Decides, for every service with automatic scaling, how many replicas it has.
+ * One transaction stores a change, its line in the log and the operation that applies it. The change is dropped if the
+ * service has changed since it was observed.
  */
 export async function scaleServices(deps: Deps): Promise<void> {
   const { db, config } = deps;
@@ -33,7 +34,7 @@ export async function scaleServices(deps: Deps): Promise<void> {
   const unchanged: Remembered[] = [];
   const changes: { service: ObservedService; facts: ScalingFacts; decision: ScalingDecision }[] = [];
   for (const service of observed) {
-    // While replicas of two releases run, or a change is under way, usage is no basis for a decision.
+    // While replicas of two releases run, or a change is in progress, usage is no basis for a decision.
     if (service.busy) {
       if (service.memory.wishes.length > 0) unchanged.push({ ...service, memory: forgotten(service.memory) });
       continue;

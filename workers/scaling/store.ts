@@ -1,9 +1,9 @@
-import { type Db, rowsOf, type Transaction } from '../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { NO_MEMORY, type ScalingMemory, type Usage } from './model.js';
 
-/** A service with automatic scaling that runs, as it is observed for one decision. */
+/** A running service with automatic scaling, as it is observed for one decision. */
 export interface ObservedService {
   id: string;
   workspaceId: string;
@@ -15,7 +15,7 @@ export interface ObservedService {
   targetCpu: number;
   targetMemory: number;
   scaledReplicas: number | null;
-  /** True while a deployment or an operation is under way. */
+  /** True while a deployment or an operation is in progress. */
   busy: boolean;
   replicas: number;
   measured: Usage[];
@@ -67,11 +67,11 @@ export interface Remembered {
   id: string;
   version: number;
   memory: ScalingMemory;
-  /** The number of replicas. It replaces the number that a failed change had stored. */
+  /** The number of replicas. It replaces the number from a change that failed. */
   replicas: number;
 }
 
-/** Stores the memory of services whose number of replicas does not change, in one statement. A newer memory is kept. */
+/** Stores the memory of services whose number of replicas stays, in one statement. Keeps a newer memory. */
 export async function rememberAll(db: Db, services: readonly Remembered[]): Promise<void> {
   if (services.length === 0) return;
   await rowsOf(
@@ -99,7 +99,7 @@ export async function rememberAll(db: Db, services: readonly Remembered[]): Prom
   );
 }
 
-/** Locks a service whose scaling was decided. Undefined if it is no longer as it was observed. */
+/** Locks a service whose scaling was decided. Returns undefined if it has changed since it was observed. */
 export async function lockObserved(trx: Transaction, observed: ObservedService): Promise<ServiceRow | undefined> {
   return trx<ServiceRow>('services')
     .where({ id: observed.id, live_deployment_id: observed.deploymentId, lifecycle_status: 'active' })
@@ -110,7 +110,7 @@ export async function lockObserved(trx: Transaction, observed: ObservedService):
     .first();
 }
 
-/** Stores a decision of a locked service. False if another decision was made meanwhile. */
+/** Stores a decision for a locked service. Returns false if another decision was made meanwhile. */
 export async function storeDecision(
   trx: Transaction,
   { id, version }: Pick<ObservedService, 'id' | 'version'>,

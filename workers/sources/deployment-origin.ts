@@ -1,11 +1,11 @@
-import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/reference.js';
+import { type ImagePolicy, imageProblem, parseImage } from '../../shared/images/image-reference.js';
 import type { ServiceConfiguration } from '../../shared/services/configuration.js';
-import { isImageSource, isPushSource, repositoryProblem } from '../../shared/services/source.js';
+import { isImageSource, isPushSource, repositoryProblem } from '../../shared/services/service-source.js';
 import { givenAddress } from '../../shared/ssh/model.js';
-import type { RegistryAccount } from '../docker/registry.js';
-import { IMAGES_MISSING, SourceError } from '../failures/explained.js';
+import type { RegistryAccount } from '../docker/registry-accounts.js';
+import { IMAGES_MISSING, SourceError } from '../failures/explained-errors.js';
 import { PullError } from '../failures/pull-error.js';
-import { type AddressPolicy, hostPolicy, refusePrivateHost } from './remote.js';
+import { type AddressPolicy, hostPolicy, refusePrivateHost } from './checked-remote.js';
 import type { RepositorySource } from './repository-source.js';
 
 /** What a deployment deploys: one commit or one image. */
@@ -31,7 +31,7 @@ export interface OriginResolver {
   resolve(request: OriginRequest): Promise<Origin>;
 }
 
-/** The digest that an image's name stands for at its registry now: 64 hex digits. Throws `PullError`. */
+/** Returns the digest to which an image's name resolves at its registry now: 64 hex digits. Throws `PullError`. */
 export type DigestResolver = (
   name: string,
   account: RegistryAccount | undefined,
@@ -41,16 +41,16 @@ export type DigestResolver = (
 export interface OriginOptions {
   source: RepositorySource;
   policy: ImagePolicy;
-  /** What resolves the names of images, and the accounts for it; null if this host runs no images. */
+  /** Resolves the names of images, with the accounts for that; null if this host runs no images. */
   images: {
     resolveDigest: DigestResolver;
     findAccount: (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
   } | null;
-  /** How the names of registries are checked; by default as this host resolves them. */
+  /** How names of registries are checked; by default as this host resolves them. */
   addresses?: AddressPolicy;
 }
 
-/** Resolves commits of repositories, and images of registries if there is an engine. */
+/** Creates the resolver for commits and, if there is an engine, for images of registries. */
 export function createOriginResolver(options: OriginOptions): OriginResolver {
   return {
     resolve: (request) =>
@@ -79,7 +79,7 @@ async function resolveCommit({ source, policy }: OriginOptions, request: OriginR
   return { sha, message, description: `Deploys ${what} ${sha.slice(0, 12)}: ${message}${why}` };
 }
 
-/** The preview of a fork has the ref of its pull request in the place of a branch. */
+/** Returns the pull request's ref, which the preview of a fork has in place of a branch. */
 export function pullRefOf(branch: string): { pullRef?: string } {
   return /^refs\/(pull|merge-requests)\/[1-9][0-9]{0,9}\/head$/.test(branch) ? { pullRef: branch } : {};
 }
@@ -95,7 +95,7 @@ async function resolveImage({ images, policy, addresses }: OriginOptions, reques
   if (account !== null && account.serveraddress !== reference.registry) {
     throw new SourceError(`the image is at ${reference.registry}, but registryId names ${account.serveraddress}`);
   }
-  // An operator has named the registry of an account.
+  // A registry with an account was named by an operator, so it may be private.
   if (account === null) await refusePrivateHost(reference.registry, addresses ?? hostPolicy(policy.allowLocal));
   if (request.sha !== '' && !/^[0-9a-f]{64}$/.test(request.sha)) {
     throw new SourceError(`"${request.sha}" is no digest of an image, which has 64 digits`);

@@ -1,20 +1,20 @@
 import type { ChildLimits } from '../../shared/core/limited-child.js';
 import { type ChildResult, resultOf } from '../../shared/core/run-limited.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 
 export interface GitCommand {
   args: readonly string[];
   signal: AbortSignal;
-  /** Settings that no list of processes may show: they reach git in its environment. */
+  /** Settings that must not show in a list of processes. git gets them in its environment. */
   config?: readonly (readonly [key: string, value: string])[];
   env?: Readonly<Record<string, string>>;
-  /** If git prints more, it is ended, and the problem becomes the error. */
+  /** If git prints more, it is stopped and `problem` becomes the error. */
   atMost?: OutputLimit;
 }
 
 interface OutputLimit {
   bytes: number;
-  /** The most records that end with NUL; any number by default. */
+  /** The most NUL-terminated records; any number by default. */
   records?: number;
   problem: string;
   /** The error that is thrown; a `SourceError` by default. */
@@ -31,7 +31,7 @@ export interface GitOptions {
   /** The only configuration file that git reads. */
   configFile: string;
   allowFile: boolean;
-  /** Other limits than the usual ones. */
+  /** Limits that differ from the defaults. */
   limits?: Partial<ChildLimits>;
 }
 
@@ -45,7 +45,7 @@ const MAX_OUTPUT: OutputLimit = {
   problem: 'the repository has too many branches or files',
 };
 
-/** Settings that neither a repository nor a configuration of this host can change. */
+/** Settings that neither a repository nor this host's configuration can change. */
 const HARDENED = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -76,7 +76,7 @@ const HARDENED = [
   'advice.detachedHead=false',
 ];
 
-/** Runs git with argument lists, an environment of its own, and bounds on time, files and output. */
+/** Runs git with argument lists, a fixed environment, and bounds on time, files and output. */
 export class Git {
   readonly #options: GitOptions;
   readonly #limits: ChildLimits;
@@ -87,8 +87,9 @@ export class Git {
   }
 
   /**
-   * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, took too long, printed too much or
-   * reached another of its limits: the same command would do so again. An abort ends git and rejects with the signal's reason.
+   * Resolves when git and all its helpers have ended. Throws `SourceError` if git is not installed, took too long,
+   * printed too much or reached another of its limits, because a retry would fail again. An abort ends git and rejects
+   * with the signal's reason.
    */
   async run({ args, signal, config = [], env = {}, atMost = MAX_OUTPUT }: GitCommand): Promise<GitResult> {
     let records = 0;
@@ -115,7 +116,7 @@ export class Git {
 function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
-  // What the server says has another beginning.
+  // The server's own messages begin differently.
   const said = stderr.split('\n').filter((line) => /^(fatal|error|exec|\S+: \d+: exec):/.test(line));
   const tells = (pattern: RegExp) => said.some((line) => pattern.test(line));
   if (code === 127 && tells(/exec: .*not found/))
@@ -126,14 +127,14 @@ function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIM
     return `the repository takes git more than ${limits.processorSeconds} s of processor time; make it smaller`;
   if (tells(/out of memory|malloc failed|mmap failed|unable to (mmap|create|start).*thread|Cannot allocate memory/i))
     return `the repository takes git more than ${limits.memoryBytes / GIB} GiB of memory; make its files smaller`;
-  // A signal ended the helper that reads a pack. What it finds wrong it says.
+  // A signal ended the helper that reads a pack. A pack that is invalid makes it print a message.
   if (tells(/invalid index-pack output/))
     return `the repository takes git more than ${limits.processorSeconds} s of processor time, or the host has too little memory; make it smaller`;
   return null;
 }
 
 /**
- * Returns the environment of a git command, made from nothing: no variable of the worker reaches git.
+ * Returns the complete environment of a git command: no variable of the worker reaches git.
  * `file:` repositories are allowed only if `allowFile` says so.
  */
 export function gitEnvironment(
@@ -158,7 +159,7 @@ export function gitEnvironment(
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_CONFIG_COUNT: String(config.length),
   };
-  // A source that has a key says how to connect; without one, git never starts ssh.
+  // A source with a key says how to connect. Without a key, git never starts ssh.
   if (config.some(([key]) => key === 'core.sshCommand')) {
     delete environment.GIT_SSH_COMMAND;
     environment.GIT_ALLOW_PROTOCOL += ':ssh';
@@ -177,8 +178,8 @@ function recordsIn(chunk: Buffer): number {
 }
 
 /**
- * Returns the variables of builds that git needs too: proxies in lower case, which is the spelling that git reads, and
- * certificates under git's own names.
+ * Returns the variables of builds that git needs too.
+ * Proxies are in lower case, which is the spelling that git reads, and certificates under git's own names.
  */
 export function gitNetwork(environment: Readonly<Record<string, string>>): Record<string, string> {
   const network: Record<string, string> = {};

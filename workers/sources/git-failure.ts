@@ -1,24 +1,24 @@
+import type { Remote } from './checked-remote.js';
 import type { GitResult } from './git-command.js';
-import type { Remote } from './remote.js';
 
 /** Returns true if the server answered with a redirect, which git does not follow. */
 export function isRedirect({ stderr }: GitResult): boolean {
   return /The requested URL returned error: 30[12378]/.test(stderr);
 }
 
-/** Returns true if the server gives no commit by its number, but only those that its branches and tags name. */
+/** Returns true if the server serves only commits that branches and tags name, and none by its number. */
 export function refusesCommits({ stderr }: GitResult): boolean {
   return /Server does not allow request for unadvertised object/.test(stderr);
 }
 
-/** Returns true if the repository has no branch of the name that was fetched, or if no branch can have that name. */
+/** Returns true if the repository lacks the fetched branch, or if no branch can have that name. */
 export function missesBranch({ code, stderr }: GitResult): boolean {
   return code !== 0 && /couldn't find remote ref|invalid refspec/i.test(stderr);
 }
 
 /**
- * Returns the cause of a failure if the server or the connection is to blame, for people; null if this host's copy may
- * be damaged.
+ * Returns the cause, for people, if the server or the connection is to blame.
+ * Returns null if this host's copy may be damaged.
  */
 export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
@@ -54,7 +54,7 @@ export function explainRemote(remote: Remote, { stderr }: GitResult): string | n
   return null;
 }
 
-/** Returns the line of git's output that tells most, for failures without an explanation above. */
+/** Returns the most significant line of git's output, for failures without an explanation above. */
 export function lastLine({ stderr, code, killedBy }: GitResult): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');

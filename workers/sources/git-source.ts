@@ -3,13 +3,13 @@ import type { Config } from '../../shared/core/config.js';
 import type { ChildLimits } from '../../shared/core/limited-child.js';
 import type { Logger } from '../../shared/core/log.js';
 import { isBranchName } from '../../shared/core/string-formats.js';
-import { removeUnused } from '../core/folders.js';
-import { SourceError } from '../failures/explained.js';
+import { removeUnused } from '../core/remove-folders.js';
+import { SourceError } from '../failures/explained-errors.js';
+import { type AddressPolicy, hostPolicy, type Remote } from './checked-remote.js';
 import { Git, gitNetwork } from './git-command.js';
 import { missesBranch, refusesCommits } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
-import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
-import { type AddressPolicy, hostPolicy, type Remote } from './remote.js';
+import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
 import { type FoundRef, RepositoryServer } from './repository-server.js';
 import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 import type { SshAccess } from './ssh-access.js';
@@ -17,11 +17,14 @@ import type { SshAccess } from './ssh-access.js';
 export interface GitSourceOptions {
   config: Pick<Config, 'dataDir' | 'allowLocalRepositories' | 'buildEnvironment'>;
   log: Logger;
-  /** How names are resolved and which addresses are private; by default the host's resolver and the known private ranges. */
+  /**
+   * How names are resolved and which addresses are private. By default: the host's resolver and the known private
+   * ranges.
+   */
   policy?: AddressPolicy;
   /** Reads repositories over SSH. */
   ssh?: SshAccess;
-  /** Other limits of git than the usual ones. */
+  /** git's limits that differ from the defaults. */
   limits?: Partial<ChildLimits>;
 }
 
@@ -148,7 +151,7 @@ export class GitSource implements RepositorySource {
     return this.#server.open(address);
   }
 
-  /** Fetches the newest commit of a branch. Null if the repository has no such branch: it may be a tag. */
+  /** Fetches the newest commit of a branch. Returns null if the repository has no such branch: it may be a tag. */
   async #resolveBranch(
     remote: Remote,
     mirror: Mirror,
@@ -174,8 +177,8 @@ export class GitSource implements RepositorySource {
   }
 
   /**
-   * Runs `work`, which reads a commit of the mirror. If that fails because the mirror lacks the commit or is damaged, the
-   * commit is fetched, or the mirror made again, and `work` runs once more.
+   * Runs `work`, which reads a commit of the mirror. If the mirror lacks the commit or is damaged, fetches the commit
+   * or makes the mirror again, and runs `work` once more.
    */
   async #withCommit<T>(
     mirror: Mirror,
@@ -210,7 +213,7 @@ export class GitSource implements RepositorySource {
     });
   }
 
-  /** Runs `attempt` on a mirror of which the caller has the lock. A damaged mirror is removed and made again once. */
+  /** Runs `attempt` on a mirror whose lock the caller holds. A damaged mirror is removed and made again once. */
   async #mended<T>(remote: Remote, mirror: Mirror, attempt: () => Promise<T>): Promise<T> {
     try {
       return await attempt();

@@ -6,15 +6,15 @@ interface Run<T> {
 }
 
 /**
- * Runs work that several callers want at the same time once for all of them. A caller joins a run only if that run has not
- * begun: what a run reads was then read after every one of its callers asked.
+ * Runs work once for all callers that want it at the same time. A caller joins a run only before it has begun, so what
+ * the run reads was read after every caller asked.
  */
 export class JoinedRuns<T> {
   readonly #waiting = new Map<string, Run<T>>();
 
   /**
-   * Joins the run of this key that still waits, or makes one with `work`. `work` calls `begins` when it begins to read, and
-   * is aborted when all its callers were. Rejects with the signal's reason if it is aborted.
+   * Joins the waiting run with this key, or makes one with `work`. `work` calls `begins` when it begins to read, and is
+   * aborted when all its callers are. Rejects with the signal's reason if it is aborted.
    */
   join(key: string, signal: AbortSignal, work: (signal: AbortSignal, begins: () => void) => Promise<T>): Promise<T> {
     const run = this.#waiting.get(key) ?? this.#start(key, work);
@@ -41,7 +41,7 @@ export class JoinedRuns<T> {
     run.result = Promise.resolve()
       .then(() => work(controller.signal, () => this.#close(key, run)))
       .finally(() => this.#close(key, run));
-    // Each caller gets the error. There may be none left.
+    // Each caller gets the error, but there may be no caller left.
     run.result.catch(() => undefined);
     return run;
   }

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { exists } from '../../shared/core/exists.js';
 import { FOLDER_ID_FILE, PUSHED_FOLDER, parsePushedAddress, repositoryFolder } from '../../shared/pushes/model.js';
 import { findRepository } from '../../shared/pushes/store.js';
 import { newFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 import { Git, gitNetwork } from './git-command.js';
 import { lastLine } from './git-failure.js';
-import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './mirror.js';
+import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
 import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
 
 export interface PushedSourceOptions {
@@ -21,10 +21,10 @@ export interface PushedSourceOptions {
 
 const SHA = /^[0-9a-f]{40}$/;
 
-/** A pushed repository is not polled. */
+/** The source of pushed repositories, which are not polled. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
-/** Sends each address to the source that reads it. */
+/** Creates a source that passes each address to the source that reads it. */
 export function createSources({
   git,
   pushed,
@@ -39,12 +39,12 @@ export function createSources({
     heads: (request) => git.heads(request),
     messageOf: (request) => git.messageOf(request),
     changedPaths: (request) => git.changedPaths(request),
-    // Copies of pushed repositories are beside the others.
+    // Copies of pushed repositories are in the same folder.
     sweep: () => git.sweep(),
   };
 }
 
-/** Reads what was pushed to the platform: from DATA_DIR if the API shares it, else from the API. */
+/** Reads what was pushed to the platform: from DATA_DIR if it is shared with the API, otherwise from the API. */
 export class PushedSource implements PushedRepositorySource {
   readonly #options: PushedSourceOptions;
   readonly #git: Git;
@@ -149,7 +149,7 @@ function missing(ref: string): SourceError {
     : new SourceError(`the branch ${ref} was not pushed; push it, or set the service's branch to one that was`);
 }
 
-/** The API may be restarting: the deployment is tried again. */
+/** Returns a fault of the platform, so that the deployment is tried again: the API may be restarting. */
 function unreachable(address: string, problem: string): Error {
   return new Error(
     `the pushed repository cannot be fetched from ${address}: ${problem}; is PUBLIC_URL right on this worker?`,

@@ -1,15 +1,15 @@
 import { isBranchName } from '../../shared/core/string-formats.js';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
+import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './checked-remote.js';
 import type { Git, GitResult } from './git-command.js';
 import { explainRemote, isRedirect, lastLine } from './git-failure.js';
-import { openRemote, type Remote, type RemoteOptions, redirectedAddress } from './remote.js';
 import { TooManyBranches } from './repository-source.js';
 
 const MAX_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const HEADS = 'refs/heads/';
-/** A list of all branches beyond this is not read. */
+/** A longer list of branches is not read. */
 const MAX_LIST = {
   bytes: 1024 ** 2,
   problem: 'the repository has too many branches to list them',
@@ -20,11 +20,11 @@ const SHA = /^[0-9a-f]{40}$/;
 export interface FoundRef {
   remote: Remote;
   sha: string;
-  /** The branch that was taken because the repository has no branch of the default name. */
+  /** The branch that was used because the repository lacks the default name. */
   defaultBranch?: string;
 }
 
-/** Asks the servers of repositories. Every address, also that of a redirect, is checked before git connects to it. */
+/** Asks the servers of repositories. Every address, including a redirect's, is checked before git connects to it. */
 export class RepositoryServer {
   readonly #git: Git;
   readonly #options: RemoteOptions;
@@ -54,7 +54,7 @@ export class RepositoryServer {
       this.#git.run({ args: ['ls-remote', ...options, '--', to.url, ...wanted], config: to.config, signal, ...bound }),
     );
     if (found.result.code !== 0) throw new SourceError(`${remote.url} cannot be read: ${lastLine(found.result)}`);
-    // A name also matches as the end of a longer one.
+    // git also returns longer names that end with this name.
     const commits = [...parseRefs(found.result.stdout)].filter(
       ([name, sha]) => SHA.test(sha) && (all ? isBranchName(name.slice(HEADS.length)) : names.includes(name)),
     );
@@ -77,10 +77,7 @@ export class RepositoryServer {
     throw await this.#missingRef(found.remote, ref, signal);
   }
 
-  /**
-   * Returns the branch that a clone of the repository would check out; null if the repository does not say, or has
-   * none.
-   */
+  /** Returns the branch that a clone would check out; null if the repository names none or has none. */
   async #head(remote: Remote, signal: AbortSignal): Promise<FoundRef | null> {
     const args = ['ls-remote', '--symref', '--', remote.url, 'HEAD'];
     const { code, stdout } = await this.#git.run({ args, config: remote.config, signal });
@@ -103,9 +100,9 @@ export class RepositoryServer {
   }
 
   /**
-   * Runs a git command against a repository. Redirects are followed here and not by git, so that each new address is checked
-   * like the first one. Throws `SourceError` if the server is the cause of a failure; returns other failures, and those for
-   * which `isAnswer` is true.
+   * Runs a git command against a repository. This function follows redirects, and not git, so that each new address is
+   * checked like the first one. Throws `SourceError` if the server causes a failure; returns other failures, and those
+   * for which `isAnswer` is true.
    */
   async reach(
     first: Remote,

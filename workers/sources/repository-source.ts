@@ -1,21 +1,21 @@
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 export interface ResolvedCommit {
   sha: string;
   /** The commit's subject line. */
   message: string;
-  /** The repository's default branch, if it was taken because the repository has no branch of the default name. */
+  /** The repository's default branch, if it was used because the repository lacks the default name. */
   defaultBranch?: string;
 }
 
 export interface RepositoryRequest {
   /** The stored address. Its user and password are used and never shown. */
   url: string;
-  /** The ref of a pull request that has the commit, for servers that give no commit by its number. */
+  /** The ref of a pull request with the commit, for servers that serve no commit by its number. */
   pullRef?: string;
   signal: AbortSignal;
 }
 
-/** A repository has more branches than are listed. */
+/** Thrown if a repository has more branches than can be listed. */
 export class TooManyBranches extends SourceError {}
 
 /**
@@ -25,9 +25,8 @@ export class TooManyBranches extends SourceError {}
  */
 export interface RepositorySource {
   /**
-   * Returns the commit of a branch, tag or number (40 hex digits), with its message.
-   * If a repository lacks the branch that services have by default, its own default branch is taken: many repositories
-   * call it `master`.
+   * Returns the commit of a branch, tag or number (40 hex digits), with its message. If a repository lacks the branch
+   * that services have by default, uses the repository's own default branch: many call it `master`.
    */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /**
@@ -35,17 +34,14 @@ export interface RepositorySource {
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
   /**
-   * Returns the newest commits of those of these branches that exist, or of all branches.
-   * The repository is asked once and not copied. Throws `TooManyBranches` if all are wanted and cannot be listed.
+   * Returns the newest commits of those of these branches that exist, or of all branches. Asks the repository once and
+   * does not copy it. Throws `TooManyBranches` if all are wanted and cannot be listed.
    */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;
   /** Returns the whole message of a commit, at most 64 KiB. */
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
-  /**
-   * Returns the files in which two commits differ; null if a commit is not there any more, or if they are more than
-   * 5000.
-   */
+  /** Returns the files in which two commits differ; null if a commit is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
-  /** Removes this host's mirrors that were not used for 30 days; returns how many it removed. */
+  /** Removes this host's mirrors that were unused for 30 days. Returns their number. */
   sweep(): Promise<number>;
 }

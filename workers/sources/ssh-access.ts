@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Db } from '../../shared/core/database/client.js';
+import type { Db } from '../../shared/core/database/database-client.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { knownHostName, type SshAddress, scannedKeys } from '../../shared/ssh/model.js';
 import { ensureDeployKey, findSshHost, openPrivateKey, pinSshHost } from '../../shared/ssh/store.js';
 import { SYSTEM_PATH } from '../core/command-wrappers.js';
 import { quote } from '../core/quote.js';
-import { SourceError } from '../failures/explained.js';
+import { SourceError } from '../failures/explained-errors.js';
 
 const SCAN_SECONDS = 10;
 
@@ -43,7 +43,7 @@ export function createSshAccess({ db, keyring, dataDir }: { db: Db; keyring: Key
   };
 }
 
-/** Reads no configuration of the host, asks nothing, and runs nothing but ssh itself. */
+/** Returns an ssh command that reads no configuration of the host. It asks no question, and starts no other program. */
 function sshCommand({
   key,
   known,
@@ -90,7 +90,7 @@ async function scan({ host, port }: SshAddress, address: string): Promise<string
   return keys;
 }
 
-/** Other commands may read the file meanwhile. */
+/** Replaces a file as a whole, because other commands may be reading it. */
 async function replace(path: string, text: string): Promise<void> {
   const own = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}`;
   await writeFile(own, text, { mode: 0o600 });

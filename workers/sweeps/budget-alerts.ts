@@ -1,5 +1,5 @@
-import type { Db } from '../../shared/core/database/client.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { Mail, Mailer } from '../../shared/core/mail.js';
 import { localTime } from '../../shared/core/mail.js';
@@ -16,7 +16,7 @@ import {
   workspacesWantingAlerts,
 } from '../../shared/workspaces/budget-alert-store.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
-import { pricedServices } from '../../shared/workspaces/usage.js';
+import { pricedServices } from '../../shared/workspaces/plan-usage.js';
 
 export interface BudgetAlertDeps {
   db: Db;
@@ -31,9 +31,9 @@ export interface BudgetAlert {
 }
 
 /**
- * Mails each workspace whose estimated costs reach a threshold of its budget, once for each threshold and month (UTC). It
- * compares what is stored now, so that every cause counts: higher costs as well as a lower budget. Returns a line for each
- * mail.
+ * Mails each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail.
+ * Each threshold is mailed once a month (UTC). It compares the stored values, so that every cause counts: higher costs
+ * as well as a lower budget.
  */
 export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]> {
   const done: string[] = [];
@@ -48,7 +48,7 @@ export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]>
   return done;
 }
 
-/** Returns the alerts that a workspace's costs call for at `now`, whether or not they were sent already this month. */
+/** Returns the alerts for a workspace's costs at `now`, including those already sent this month. */
 export function budgetAlerts(
   workspace: AlertedWorkspace,
   services: readonly PricedService[],
@@ -63,8 +63,7 @@ export function budgetAlerts(
 }
 
 /**
- * Returns true if the mail was sent now. The database decides whether it is due, so that two workers do not both send
- * it.
+ * Sends one alert. Returns false if it was sent before: the database decides, so that two workers do not both send it.
  */
 async function sendAlert(
   { db, mailer, log }: BudgetAlertDeps,

@@ -5,12 +5,12 @@ import { claimDueDomains } from '../../shared/domains/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Domains that one sweep asks the name servers about, all at once. */
+/** The number of domains that one sweep checks, all at once. */
 const BATCH = 20;
 
 /**
- * Asks the name servers about the domains that are due: new ones soon and often, those that are served once a day. Returns
- * a line for each whose status changed.
+ * Checks the domains that are due at their name servers. Returns a line for each whose status changed.
+ * New domains are checked soon and often, served ones once a day.
  */
 export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
   const failure = 'a domain was not checked';

@@ -6,14 +6,14 @@ import { lockService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Who requests the deletion of previews that have come to their end. */
+/** The actor of deletions of ended previews. */
 const ACTOR = 'previews';
 
 type Deps = Pick<JobDeps, 'db' | 'dispatcher' | 'log'>;
 
 /**
- * Deletes the previews that have come to their end, with all that they own, and deletes again what a failed deletion has
- * left. Returns a line for each.
+ * Deletes previews that have ended, with all that they own. Returns a line for each.
+ * Repeats deletions that have failed.
  */
 export async function reapPreviews(deps: Deps): Promise<string[]> {
   await forgetDeletedPreviews(deps.db);
@@ -28,7 +28,7 @@ export async function reapPreviews(deps: Deps): Promise<string[]> {
   return lines;
 }
 
-/** Decides again with the service locked: a deployment that was queued meanwhile keeps its preview alive. */
+/** Decides again under the service's lock: a deployment that was queued meanwhile keeps its preview. */
 async function reap({ db }: Deps, serviceId: string): Promise<string[]> {
   return db.transaction(async (trx) => {
     const service = await lockService(trx, serviceId);

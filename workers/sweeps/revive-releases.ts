@@ -5,10 +5,13 @@ import { loadReleaseSpec } from '../releases/release-spec.js';
 import { releasesWithoutReplicas } from '../releases/release-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** How long the sweep waits for the replicas of one release to become ready, in milliseconds. */
+/** How long the sweep waits for one release's replicas to become ready, in milliseconds. */
 const READY_WITHIN_MS = 120_000;
 
-/** Releases that start at the same time. After the restart of a host, one that does not start must not hold up the others. */
+/**
+ * The number of releases that start at the same time. After a host's restart, one that does not start must not delay
+ * the others.
+ */
 const AT_ONCE = 8;
 
 /** Starts live releases that have no replica at all, if this host has their image. Returns a line for each of them. */

@@ -14,15 +14,15 @@ import {
 import { operationStatus } from '../../shared/operations/store.js';
 import { lockService } from '../../shared/services/store.js';
 import { CHECKS } from '../backups/work-folders.js';
-import { discardTree } from '../core/folders.js';
+import { discardTree } from '../core/remove-folders.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** What no backup names is removed only after this time, in milliseconds: its row may be about to name it. */
+/** An archive without a backup is removed only after this time, in milliseconds: its row may be about to name it. */
 const ORPHAN_MS = 60 * 60_000;
 
 /**
- * Queues the backups whose daily slot has come. Any number of workers may do it at a time: a unique index lets one of them make the
- * backup of a slot. Returns nothing: a backup that is due is no repair.
+ * Queues the backups whose daily slot has come. Returns nothing, because a due backup is no repair.
+ * Any number of workers may call this at once: a unique index lets one of them make the backup of a slot.
  */
 export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void> {
   let queued = 0;
@@ -52,7 +52,7 @@ export async function expireBackups({ db }: JobDeps): Promise<string[]> {
   return expired > 0 ? [`expired ${expired} backups`] : [];
 }
 
-/** Removes what workers that died have left: archives that no backup names, folders of checks and of restores. */
+/** Removes what dead workers left: archives that no backup names, and folders of checks and restores. */
 export async function removeBackupLeftovers(deps: JobDeps): Promise<string[]> {
   const { db, backups, config, log } = deps;
   const lines: string[] = [];

@@ -1,16 +1,16 @@
-import { AppError } from '../../shared/core/errors.js';
+import { AppError } from '../../shared/core/error-registry.js';
 import { lockPullById, noteRetry, pullsToRetry } from '../../shared/previews/pull-store.js';
 import { showPull } from '../../shared/pulls/commands.js';
 import { lockService } from '../../shared/services/store.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { JobDeps } from '../worker-deps.js';
 
-/** Who makes previews that could not be made when their pull request was reported. */
+/** The actor for previews that could not be made when their pull request was reported. */
 const ACTOR = 'previews';
 
 /**
- * Makes the previews of open pull requests that could not be made before: the plan was used up, an earlier preview was being deleted, or
- * the process died that received the report. Returns a line for each that it made.
+ * Makes previews of open pull requests that could not be made before. Returns a line for each.
+ * The plan was used up, an earlier preview was being deleted, or the process that received the report died.
  */
 export async function showPullRequests(
   deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher' | 'log'>,

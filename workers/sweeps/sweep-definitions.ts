@@ -1,18 +1,18 @@
 import { deleteOldAuditEntries } from '../../shared/audit/store.js';
 import { deleteOldCommitEvents } from '../../shared/commits/store.js';
 import { markHostsAway } from '../../shared/data/store.js';
-import { foldDeploymentCounts } from '../../shared/deployments/statistics.js';
+import { foldDeploymentCounts } from '../../shared/deployments/deployment-statistics.js';
 import { deleteOldDetections } from '../../shared/detections/store.js';
 import { deleteReleasedDomains } from '../../shared/domains/store.js';
 import { deleteExpiredInvitations } from '../../shared/identity/invitation-store.js';
 import { deleteExpiredSessions } from '../../shared/identity/session-store.js';
 import { deleteExpiredSignInLinks } from '../../shared/identity/sign-in-link-store.js';
 import { wantedDigests, wantedTools } from '../../shared/images/store.js';
-import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/retention.js';
+import { dropExpiredLogs, ensureLogDays } from '../../shared/logs/log-retention.js';
 import { deleteMetricsOfGone } from '../../shared/metrics/history-store.js';
 import { deleteOldPulls } from '../../shared/previews/pull-store.js';
 import { goneServices } from '../../shared/pushes/store.js';
-import type { Engine } from '../../shared/queues/engine.js';
+import type { Engine } from '../../shared/queues/queue-engine.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
 import { deleteOldRemoteSessions } from '../../shared/remote/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
@@ -22,7 +22,7 @@ import { forgetSilentWorkers } from '../../shared/workers/store.js';
 import { removeHiddenBackups } from '../backups/remove-backups.js';
 import { removeCaches } from '../builders/build-folder.js';
 import { pollRepositories } from '../commits/poll-repositories.js';
-import { emptyTrash } from '../core/folders.js';
+import { emptyTrash } from '../core/remove-folders.js';
 import { sweepEach } from '../core/sweep-each.js';
 import { watchStorage } from '../data/storage-watch.js';
 import { retireOldReleases } from '../deploy/retire-releases.js';
@@ -85,7 +85,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ),
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // A number rests for hours, and every file is looked at.
+    // A number rests for hours, and this examines every file.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -124,7 +124,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   ];
 }
 
-/** Work that mends nothing, as a sweep. */
+/** Wraps work that repairs nothing as a sweep. */
 function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
   return async () => {
     await work();

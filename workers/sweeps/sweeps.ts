@@ -1,14 +1,14 @@
 import cron, { type ScheduledTask } from 'node-cron';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 
 export interface SweepDefinition {
   name: string;
-  /** Six fields: the first is seconds. */
+  /** A cron expression of six fields; the first is seconds. */
   schedule: string;
   /** A `platform` sweep runs on the leading worker only, a `host` sweep on every worker, for its own host. */
   scope: 'platform' | 'host';
-  /** Repairs what faults have left behind. Returns a line for each repair; none if there was nothing to repair. */
+  /** Repairs what faults left behind. Returns a line for each repair; empty if there was none. */
   sweep: () => Promise<string[]>;
 }
 
@@ -35,7 +35,7 @@ export class Sweeps {
     );
   }
 
-  /** Runs one sweep now, if this worker is to run it. A sweep that fails is logged; its next run tries again. */
+  /** Runs one sweep now, if it is this worker's. A failure is logged, and the next run tries again. */
   async run({ name, scope, sweep }: SweepDefinition): Promise<void> {
     const { leadership, log, countRepairs } = this.#deps;
     if (!isSweepDue(scope, leadership.leading)) return;

@@ -3,9 +3,9 @@ import { lookup } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { hostOf, isPrivateAddress } from '../../shared/services/source.js';
+import { hostOf, isPrivateAddress } from '../../shared/services/service-source.js';
 
-/** An address to which nothing is sent. */
+/** Thrown for an address to which nothing may be sent. */
 class ForbiddenAddress extends Error {}
 
 export interface PostOptions {
@@ -18,9 +18,9 @@ export interface PostOptions {
 }
 
 /**
- * Posts a body and resolves to the status of the answer, whose content is dropped. Redirects are not followed. Unless `allowLocal`, every
- * address of the name is checked, and the connection goes to one that was: a name cannot lead elsewhere a moment later. Rejects with
- * `ForbiddenAddress`, or with the fault of the connection.
+ * Posts a body and resolves to the answer's status. Drops the answer's content and follows no redirect.
+ * Unless `allowLocal`, every address of the name is checked, and the connection uses a checked one: the name cannot
+ * lead elsewhere a moment later. Rejects with `ForbiddenAddress`, or with the connection's fault.
  */
 export async function postSigned(address: string, options: PostOptions): Promise<number> {
   const url = new URL(address);

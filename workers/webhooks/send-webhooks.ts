@@ -1,5 +1,5 @@
 import { serviceUrl } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/errors.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
 import { deliveryBody, pauseAfterTry, resultOf, signatureOf } from '../../shared/webhooks/model.js';
@@ -13,7 +13,7 @@ import {
 } from '../../shared/webhooks/store.js';
 import { budgetUsedPercent, monthlyCost, reachedThresholds } from '../../shared/workspaces/billing.js';
 import { workspaceConfiguration } from '../../shared/workspaces/model.js';
-import { pricedServices } from '../../shared/workspaces/usage.js';
+import { pricedServices } from '../../shared/workspaces/plan-usage.js';
 import { concurrently } from '../core/concurrently.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type PostOptions, postSigned } from './post-signed.js';
@@ -21,13 +21,13 @@ import { type PostOptions, postSigned } from './post-signed.js';
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
 const BATCH = 40;
-/** Deliveries of one workspace at a time: receivers that never answer must not take all places. */
+/** The most deliveries of one workspace at a time: receivers that never answer must not use all places. */
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
 const MAX_OUTCOME_LENGTH = 200;
 
-/** Stores what happened since the last look, and sends what is due. A delivery is sent at least once. */
+/** Stores deliveries for new events, and sends those that are due. A delivery is sent at least once. */
 export async function sendWebhooks(deps: WebhookDeps): Promise<void> {
   if (!(await storeDeliveries(deps.db))) return;
   const due = await takeDeliveries(deps.db, { most: BATCH, mostOfWorkspace: SHARE });
@@ -62,7 +62,7 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
   }
 }
 
-/** A deployment that is live has its address with it. */
+/** Returns the body of a delivery. For a live deployment it includes the address. */
 function bodyOf(
   { config }: WebhookDeps,
   { id, event, workspace_id: workspaceId, happened_at: happenedAt, data }: DueDelivery,
@@ -72,7 +72,7 @@ function bodyOf(
   return deliveryBody({ id, event, workspaceId, happenedAt, data: { ...shown, ...url } });
 }
 
-/** Stores an alert for each share of its budget that a workspace's estimated costs have reached, once in a month (UTC). */
+/** Stores an alert for each threshold of its budget that a workspace's costs reach, once a month (UTC). */
 export async function storeBudgetDeliveries({ db }: Pick<WebhookDeps, 'db'>, now = new Date()): Promise<void> {
   for (const { id: workspaceId, name, configuration } of await workspacesWithBudgetWebhooks(db)) {
     const { currency, budget } = workspaceConfiguration(configuration);

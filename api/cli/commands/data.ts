@@ -10,7 +10,7 @@ import type { WaitOptions } from './wait-options.js';
 
 const POLL_INTERVAL_MS = 1000;
 
-/** Lists the databases of the workspace. They are reached only on the private network. */
+/** Lists the workspace's databases, which are reachable only in the private network. */
 export async function list(cli: Cli): Promise<void> {
   const services = (await cli.services()).filter(isData);
   if (cli.json) return cli.terminal.json({ services });
@@ -97,7 +97,7 @@ async function backupEnded(cli: Cli, api: ApiClient, path: string, timeout: numb
   });
 }
 
-/** Replaces what a database holds by a backup: the one that is named, or the newest good one. */
+/** Replaces a database's data by a backup: the named one, or the newest good one. */
 export async function restore(cli: Cli, name: string, text: string | undefined, options: WaitOptions): Promise<void> {
   const service = await find(cli, name);
   const api = await cli.client();

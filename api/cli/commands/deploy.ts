@@ -12,7 +12,7 @@ export interface DeployOptions extends WaitOptions {
   clearCache?: boolean;
 }
 
-/** Deploys a service from where its source is. */
+/** Deploys a service from its source, wherever that is. */
 export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -26,7 +26,7 @@ export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   await wait(cli, service, deployment, options);
 }
 
-/** Deploys an earlier release again: the named one, or the predecessor of the live one. */
+/** Deploys an earlier release again: the named one, or the one before the live release. */
 export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -55,7 +55,7 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
   throw new CliError(EXIT.conflict, `${service.name} has no earlier release to roll back to`);
 }
 
-/** Returns the deployment with this id, or whose id ends so. Throws 2 if several do, 5 if none does. */
+/** Returns the deployment whose id is this text or ends with it. Throws 2 if several do, 5 if none does. */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);
@@ -70,7 +70,7 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   throw new CliError(EXIT.notFound, `This service has no deployment ${text}`);
 }
 
-/** Deployments that are looked at for an id. */
+/** The most pages of deployments that are searched for an id. */
 const MAX_PAGES = 10;
 
 async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {

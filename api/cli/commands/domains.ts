@@ -3,7 +3,7 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { oneLine, table } from '../terminal-text.js';
 
-/** What the command line shows of a domain. */
+/** The fields of a domain that the command line shows. */
 interface Domain {
   id: string;
   hostname: string;
@@ -54,7 +54,7 @@ async function find(api: ApiClient, path: string, hostname: string): Promise<Dom
   throw new CliError(EXIT.notFound, `The service has no domain ${hostname}`);
 }
 
-/** The service exists, so that 404 means that the API has no domains. */
+/** Explains a 404: because the service exists, it means that the API has no domains. */
 async function available<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

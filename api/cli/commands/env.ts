@@ -6,7 +6,7 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
 import { ago, count, table } from '../terminal-text.js';
 
-/** Variables act on the next deployment. Their values come by stdin or prompt, and no command shows one. */
+/** Variables apply to the next deployment. Their values come from stdin or a prompt, and no command shows one. */
 const NEXT = 'The change takes effect with the next deployment: run rnv deploy';
 
 export async function list(cli: Cli): Promise<void> {
@@ -57,7 +57,7 @@ export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
   say(cli, `Deleted ${keys.join(', ')} of ${service.name}. ${NEXT}`);
 }
 
-/** Sets the variables of a .env file in one step. Variables that the file does not have stay. */
+/** Sets the variables of a .env file in one step. Keeps variables that the file does not have. */
 export async function push(cli: Cli, file: string | undefined, { scope }: ScopeOptions): Promise<void> {
   const { terminal } = cli;
   const fromStdin = file === undefined || file === '-';
@@ -81,8 +81,8 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
 }
 
 /**
- * Adds the names of the service's variables to a .env file, or makes the file. The values are empty, because the API never returns
- * a stored value. Lines that the file already has do not change.
+ * Adds the names of the service's variables to a .env file, or creates the file.
+ * The values are empty, because the API never returns a stored value. Existing lines of the file do not change.
  */
 export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();
@@ -93,7 +93,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
   if (missing.length > 0) {
     const lines = missing.sort().map((key) => `${key}=\n`);
-    // It will hold secrets.
+    // The file will contain secrets.
     await writeFile(path, `${before}${gap}${lines.join('')}`, { mode: 0o600 });
   }
   if (cli.json) return cli.terminal.json({ file: path, added: missing });
@@ -101,7 +101,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   say(cli, `${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
-/** Returns the variables of a .env text. Throws 2 with the number of a line that is wrong. */
+/** Parses a .env text. Throws 2 with the number of a wrong line. */
 function variablesOf(text: string): EnvEntry[] {
   const { entries, problems } = parseEnv(text);
   if (problems[0] !== undefined) throw new CliError(EXIT.usage, problems[0]);
@@ -123,7 +123,7 @@ function say(cli: Cli, line: string): void {
   cli.terminal.say(line);
 }
 
-/** Reads a file. Returns `absent`, if it is given, for a file that does not exist. Throws 2. */
+/** Reads a file. Returns `absent`, if given, when the file does not exist. Throws 2. */
 async function contentOf(path: string, absent?: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -9,7 +9,7 @@ import type { WaitOptions } from './wait-options.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** Lists the newest deployments with the ids that rollback, cancel and logs take. */
+/** Lists the newest deployments, with the ids for rollback, cancel and logs. */
 export async function deployments(cli: Cli, options: { lines: number }): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -26,7 +26,7 @@ export async function deployments(cli: Cli, options: { lines: number }): Promise
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Cancels the deployment that is named, or the oldest one that has not ended. Throws 6 if none is under way. */
+/** Cancels the named deployment, or the oldest one that has not ended. Throws 6 if there is none. */
 export async function cancel(cli: Cli, text: string | undefined): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -63,7 +63,10 @@ export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, '
   cli.terminal.say(options.detach ? `The ${action} is queued` : `${oneLine(service.name)} ${DONE[action]}`);
 }
 
-/** Waits for the end of an operation. Throws 20 if it failed, 22 after the timeout, in milliseconds; it goes on then. */
+/**
+ * Waits for the end of an operation. Throws 20 if it failed, and 22 after the timeout (milliseconds), when it
+ * continues.
+ */
 export async function operationEnded(
   cli: Cli,
   api: ApiClient,

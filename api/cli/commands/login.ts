@@ -12,7 +12,7 @@ export interface LoginOptions {
   key?: boolean;
 }
 
-/** Stores a key of a workspace: one that is given by stdin, or a new one for the person who signs in. */
+/** Stores a workspace's key: one from stdin, or a new one for the person who signs in. */
 export async function login(cli: Cli, options: LoginOptions): Promise<void> {
   const { terminal } = cli;
   const url = normalUrl(options.url ?? (await addressOf(cli)));

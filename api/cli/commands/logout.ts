@@ -11,8 +11,8 @@ export interface LogoutOptions {
 }
 
 /**
- * Revokes and forgets the key that is used now, or all of them. A key that was given to `rnv login --key` is forgotten only: others
- * may use it. Throws 3 if there is none.
+ * Revokes and forgets the current key, or all keys. Throws 3 if there is none.
+ * A key from `rnv login --key` is only forgotten, because others may use it.
  */
 export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
   const { logins } = await cli.settings();
@@ -43,7 +43,7 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
   }
 }
 
-/** Returns false if the key cannot be revoked now, for example without a network. Signing out does not depend on it. */
+/** Revokes a key. Returns false if that is impossible now, for example without a network. Signing out works anyway. */
 async function revoke(cli: Cli, login: Login): Promise<boolean> {
   try {
     const api = new ApiClient({ ...login, signal: cli.signal });

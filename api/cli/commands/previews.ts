@@ -19,7 +19,7 @@ export async function list(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Shows a branch at an address of its own, and waits until it is live. */
+/** Creates a preview of a branch, and waits until it is live. */
 export async function add(cli: Cli, branch: string, options: WaitOptions): Promise<void> {
   const { api, path } = await placeOf(cli);
   const { preview } = await api.write<{ preview: Preview }>('POST', path, { branch });

@@ -35,9 +35,7 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/**
- * Changes how many replicas a service has, or between how many it scales by itself, and its plan. Throws 2 if nothing is to change.
- */
+/** Changes a service's replicas, the bounds of its automatic scaling, or its plan. Throws 2 if nothing is to change. */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

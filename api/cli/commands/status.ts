@@ -5,7 +5,7 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
 
-/** Prints one line for each service: what it is, whether it serves, since when, and where. With --service, only that one. */
+/** Prints a line for each service: its kind, its status, since when, and its address. With --service, only that one. */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
@@ -15,7 +15,7 @@ export async function status(cli: Cli): Promise<void> {
     api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
   ]);
   const live = await liveDeployments(api, services, recent.items);
-  // The API lists the newest of an unbounded number first; the one that runs is the oldest of its service.
+  // The API lists the newest first, without a bound. The running deployment is the oldest of its service.
   const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
   if (cli.json) {
     const items = services.map((service) => ({
@@ -47,7 +47,7 @@ export async function services(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Opens the service's address, or its page in the console. Without a terminal it prints the address. */
+/** Opens the service's address, or its page in the console. Without a terminal, prints the address. */
 export async function open(cli: Cli, options: { console?: boolean }): Promise<void> {
   const api = await cli.client();
   const service = options.console ? await cli.namedService(cli.cwd) : await cli.service();
@@ -72,7 +72,7 @@ function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
   return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }
 
-/** Returns the deployments that serve. Those that are not among the recent ones are read one by one. */
+/** Returns the deployments that serve. Fetches those that are not among the recent ones one by one. */
 async function liveDeployments(
   api: ApiClient,
   services: readonly Service[],

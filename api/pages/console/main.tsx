@@ -3,15 +3,15 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
 import './base.css';
-import { queryClient } from './api/hooks.js';
 import { SessionProvider } from './api/session.js';
+import { queryClient } from './api/use-api.js';
 import { StartFailed, StartSkeleton } from './pages/start.js';
 import { router } from './router.js';
 import { applyTheme } from './ui/theme.js';
 
 applyTheme();
 
-// A page of an older version asks for a part that an upgrade has replaced.
+// A page of an older version requested a file that an upgrade has replaced.
 window.addEventListener('vite:preloadError', (event) => {
   event.preventDefault();
   location.reload();

@@ -3,7 +3,7 @@ import { ServiceShell } from './pages/services/service-shell.js';
 import { Home, NotFound, RouteFailed, RouteSkeleton } from './pages/start.js';
 import { Gate, WorkspaceShell } from './pages/workspace-shell.js';
 
-/** Every page of the console. What a first screen does not need loads with its route. */
+/** Every page of the console. Code that the first screen does not need is loaded with its route. */
 const root = createRootRoute({ component: Gate, notFoundComponent: NotFound, errorComponent: RouteFailed });
 const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });

@@ -8,9 +8,9 @@ const AuditEntrySchema = Strict(
     operation: Type.String(),
     /** The e-mail address at that time. */
     actor: Type.String(),
-    /** `name` is that of a key; null for a session. */
+    /** `name` is the key's name; null for a session. */
     credential: Strict({ kind: oneOf('CredentialKind', ['key', 'session']), id: Uuid, name: Nullable(Type.String()) }),
-    /** The path below the workspace, and the record that was created or changed: its id and its name, if it has one. */
+    /** The path below the workspace, and the created or changed record: its id, and its name if it has one. */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),
     /** Facts of the operation: of a shell its command, its replica and its exit code. */

@@ -6,8 +6,8 @@ import {
   hideBackup,
   insertBackup,
 } from '../../../shared/backups/store.js';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { hasOpenDeployment } from '../../../shared/deployments/store.js';
 import { assertNotRestoring, queueOperation } from '../../../shared/operations/commands.js';
 import type { OperationRow } from '../../../shared/operations/model.js';
@@ -22,8 +22,9 @@ export interface BackupInput {
 }
 
 /**
- * Queues a backup of a data service now. Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded,
- * and conflict if the service is of another kind, does not run, has backups disabled, or if one is under way.
+ * Queues a backup of a database now. Throws hosting_disabled, not_found, service_archived, no_runtime,
+ * capacity_exceeded.
+ * Throws conflict if the service is of another kind, does not run, has backups disabled, or has one in progress.
  */
 export async function queueBackup(
   trx: Transaction,
@@ -47,8 +48,9 @@ export async function queueBackup(
 }
 
 /**
- * Queues the restoration of a service from one of its backups. Throws what `queueBackup` throws for the service, not_found for
- * the backup, and conflict if the backup did not succeed or the service is busy.
+ * Queues the restoration of a database from one of its backups.
+ * Throws what `queueBackup` throws for the service, not_found for the backup, and conflict if the backup did not
+ * succeed or the service is busy.
  */
 export async function queueRestore(
   trx: Transaction,
@@ -73,7 +75,7 @@ export async function queueRestore(
   return queueOperation(trx, { service, actor }, 'restore', { backupId });
 }
 
-/** Deletes a backup. Throws not_found, and conflict while it is made or restored. */
+/** Deletes a backup. Throws not_found, and conflict while it is being made or restored. */
 export async function removeBackup(
   trx: Transaction,
   { serviceId, backupId }: { serviceId: string; backupId: string },

@@ -13,7 +13,7 @@ import { BackupListResponse, BackupResponse, RestoreResponse } from './schema.js
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/backups';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/backups/:backupId';
 
-/** The backups of a data service. */
+/** The backups of a database. */
 export const backupRoutes = [
   defineRoute({
     method: 'GET',

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
-import type { Db } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { findEnvironment } from '../environments/store.js';
 import { findProject } from '../projects/store.js';
 import type { CanvasScope } from './model.js';
@@ -12,7 +12,10 @@ interface ScopeRequest {
   query: Static<typeof CanvasQuery>;
 }
 
-/** Finds the part of the workspace that the query names. Throws not_found, and invalid_request if the environment is not in the project. */
+/**
+ * Finds the part of the workspace that the query selects. Throws not_found, and invalid_request if the environment is
+ * not in the project.
+ */
 export async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
   if (query.projectId === undefined) {
     if (query.environmentId !== undefined) throw invalidRequest('query.projectId', 'is needed with environmentId');

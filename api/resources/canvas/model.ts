@@ -1,13 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 
-/** Limits of a canvas. A scope with more is refused, not shown in part (specification, Canvas rules 2). */
+/** Limits of a canvas. A larger scope is refused, not shown in part (specification, Canvas rules 2). */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
 
 const FARTHEST = 10_000_000;
 const Coordinate = Type.Number({ minimum: -FARTHEST, maximum: FARTHEST });
 
-/** Positions by node: the id of a service, or `group:<id>`. */
+/** Node → position. A node is a service's id, or `group:<id>`. */
 export const CanvasPositions = Type.Record(
   Type.String({ pattern: '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
   Type.Object({ x: Coordinate, y: Coordinate }, { additionalProperties: false }),
@@ -35,7 +35,7 @@ export interface CanvasScope {
   environmentId: string | null;
 }
 
-/** The records of a scope. Beyond a limit, one record more is enough. */
+/** The records of a scope. Beyond a limit, one extra record suffices. */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];
@@ -54,12 +54,12 @@ export interface CanvasGroup {
 }
 
 export interface CanvasEdge {
-  /** Stable: a connection keeps its id in every answer. */
+  /** A connection keeps this id in every answer. */
   id: string;
   source: string;
   target: string;
   kind: 'reference' | 'environment-group';
-  /** The consumer's names of the variables that refer to the provider. */
+  /** The consumer's names for its variables that refer to the provider. */
   keys?: string[];
 }
 
@@ -80,7 +80,7 @@ export function canvasGraph(records: CanvasRecords): CanvasGraph {
   return { groups: [...groups.values()], edges };
 }
 
-/** Throws canvas_too_large if there are more records than a canvas shows of their kind. */
+/** Throws canvas_too_large if there are more records of this kind than a canvas shows. */
 export function assertWithin(kind: keyof typeof CANVAS_LIMITS, records: readonly unknown[]): void {
   const limit = CANVAS_LIMITS[kind];
   if (records.length <= limit) return;

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { shareLockEnvironment } from '../environments/store.js';
 import { shareLockProject } from '../projects/store.js';
 import type { CanvasLayout, CanvasScope } from './model.js';
@@ -19,7 +19,7 @@ export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: C
   return canvas;
 }
 
-/** Locks the scope against deletion until the transaction ends. */
+/** Locks the scope against deletion until the commit. */
 async function hold(trx: Transaction, { workspaceId, projectId, environmentId }: CanvasScope): Promise<void> {
   if (environmentId !== null && !(await shareLockEnvironment(trx, workspaceId, environmentId))) {
     throw new AppError('not_found');
@@ -27,7 +27,7 @@ async function hold(trx: Transaction, { workspaceId, projectId, environmentId }:
   if (projectId !== null && !(await shareLockProject(trx, workspaceId, projectId))) throw new AppError('not_found');
 }
 
-/** Throws canvas_invalid_node if a saved position is missing from those read back: its node does not exist. */
+/** Throws canvas_invalid_node if a saved position is not read back, because its node does not exist. */
 function assertShown(layout: CanvasLayout, canvas: CanvasView): void {
   const unknown = Object.keys(layout.positions).filter((id) => !Object.hasOwn(canvas.layout.positions, id));
   if (unknown.length === 0) return;

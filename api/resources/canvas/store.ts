@@ -1,4 +1,4 @@
-import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { IS_PREVIEW, type ServiceView, serviceViews } from '../../../shared/services/store.js';
 import {
   assertWithin,
@@ -36,7 +36,7 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/** Lists the services of the scope that are neither archived nor being deleted nor previews, newest first. */
+/** Lists the scope's services, newest first, without archived ones, previews, and those being deleted. */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
@@ -53,7 +53,7 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/** Lists the groups confined to the scope, and those of the whole workspace that are linked to a service in it. */
+/** Lists groups that are restricted to the scope, and workspace-wide ones with a service in it. */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,
@@ -115,8 +115,8 @@ async function findLayout(db: Db, scope: CanvasScope): Promise<CanvasLayout> {
 }
 
 /**
- * Replaces a scope's layout and raises its revision. Returns false if `revision` is not the current one. Concurrent saves wait for
- * the first one's commit, and are refused then.
+ * Replaces a scope's layout and raises its revision. Returns false if `revision` is not the current one.
+ * Concurrent saves wait for the first one's commit and are then refused.
  */
 export async function replaceLayout(
   trx: Transaction,
@@ -143,7 +143,7 @@ const UPDATE = `
      set revision = revision + 1, positions = :positions, viewport = :viewport, updated_at = now()
    where scope_id = :scopeId and revision = :revision returning revision`;
 
-/** Returns the id of the environment, the project or the workspace, whichever is the innermost that the scope names. */
+/** Returns the id of the innermost environment, project or workspace that the scope names. */
 function scopeId({ workspaceId, projectId, environmentId }: CanvasScope): string {
   return environmentId ?? projectId ?? workspaceId;
 }

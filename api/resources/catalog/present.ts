@@ -1,4 +1,5 @@
 import type { Config } from '../../../shared/core/config.js';
+import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import {
   DATABASE_PLANS,
   PLANS,
@@ -6,8 +7,7 @@ import {
   REGIONS,
   RUNTIMES,
   SERVICE_TYPES,
-} from '../../../shared/services/catalog.js';
-import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
+} from '../../../shared/services/plan-catalog.js';
 import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import type { CatalogView } from './schema.js';
 
@@ -18,7 +18,7 @@ export function presentCatalog(config: Config, workers: WorkerAbilities): Catalo
     capabilities: {
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
-      /** Each build and replica has a network of its own. In a swarm, replicas have the networks of their containers. */
+      /** Each build and replica has its own network. In a swarm, replicas have their containers' networks. */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { fingerprintOf } from '../../../shared/ssh/model.js';
 import {
   type DeployKeyRow,
@@ -13,7 +13,7 @@ import { DeployKeyResponse, type DeployKeyView } from './schema.js';
 
 const ONE = '/workspaces/:workspaceId/deploy-key';
 
-/** Returns the public half alone: nothing shows the private one. */
+/** Presents the public half only. No answer shows the private one. */
 function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): DeployKeyView {
   return {
     publicKey: row.public_key,
@@ -31,7 +31,7 @@ function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): Depl
   };
 }
 
-/** The key with which a workspace's private repositories are read over SSH, and the servers that it was used for. */
+/** The key with which a workspace's private repositories are read over SSH, and the servers for which it was used. */
 export const deployKeyRoutes = [
   defineRoute({
     method: 'GET',

@@ -1,6 +1,6 @@
-import type { ErrorCode } from '../../../shared/core/errors.js';
+import type { ErrorCode } from '../../../shared/core/error-registry.js';
 
-/** The codes with which a deployment is refused when it is queued, beside those of every write. */
+/** The codes with which queueing a deployment is refused, besides those of every write. */
 export const QUEUE_ERRORS: readonly ErrorCode[] = [
   'source_invalid',
   'billing_required',

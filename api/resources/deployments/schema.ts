@@ -4,7 +4,7 @@ import {
   PartialServiceConfigurationSchema,
   ServiceConfigurationSchema,
 } from '../../../shared/services/configuration.js';
-import { CommitSha } from '../../../shared/services/source.js';
+import { CommitSha } from '../../../shared/services/service-source.js';
 import { described, Nullable, oneOf, PageQuery, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const DeploymentSchema = Strict(

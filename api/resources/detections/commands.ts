@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { type Detection, MAX_UNDER_WAY } from '../../../shared/detections/model.js';
 import { countUnderWay, findDetection, insertDetection } from '../../../shared/detections/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
-import { repositoryProblem } from '../../../shared/services/source.js';
+import { repositoryProblem } from '../../../shared/services/service-source.js';
 
 export interface DetectionInput {
   workspaceId: string;
@@ -15,7 +15,7 @@ export interface DetectionInput {
   rootDirectory: string;
 }
 
-/** Stores a detection that a worker takes, and returns its id. Throws source_invalid, capacity_exceeded. */
+/** Stores a detection for a worker, and returns its id. Throws source_invalid, capacity_exceeded. */
 export async function askForDetection(trx: Transaction, deps: CommandDeps, input: DetectionInput): Promise<string> {
   const problem = repositoryProblem(input.repository, deps.config.allowLocalRepositories);
   if (problem !== null) throw new AppError('source_invalid', problem);
@@ -40,8 +40,9 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 
 /**
- * Waits for a worker's answer, for `withinMs` milliseconds at most. Throws source_invalid with the reason if the repository
- * cannot be used, and engine_unavailable if there is no answer in time.
+ * Waits for a worker's answer, at most `withinMs` milliseconds.
+ * Throws source_invalid with the reason if the repository cannot be used, and engine_unavailable if there is no answer
+ * in time.
  */
 export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
   const deadline = Date.now() + withinMs;

@@ -4,7 +4,7 @@ import { askForDetection, detectionOf } from './commands.js';
 import { presentDetection } from './present.js';
 import { DetectBody, DetectResponse } from './schema.js';
 
-/** A worker reads the repository: the API never clones. */
+/** How long to wait for a worker, which reads the repository: the API never clones. */
 const WAIT_MS = 30_000;
 
 export const detectionRoutes = [

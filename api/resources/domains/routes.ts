@@ -12,7 +12,7 @@ import { CreateDomainBody, DomainListResponse, DomainResponse } from './schema.j
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/domains';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/domains/:domainId';
 
-/** The host names of a service. A name is served after its owner has proved it by a record at the name servers. */
+/** The host names of a service. A name is served once its owner has proved ownership by a DNS record. */
 export const domainRoutes = [
   defineRoute({
     method: 'GET',

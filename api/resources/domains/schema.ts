@@ -8,9 +8,9 @@ const DomainSchema = Strict(
     id: Uuid,
     hostname: Type.String(),
     status: oneOf('DomainStatus', DOMAIN_STATUSES),
-    /** The record that its owner sets at the name servers. */
+    /** The DNS record that the owner must set. */
     verification: Strict({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
-    /** What the last check found and what to do; empty if there is nothing to do. */
+    /** The result of the last check, and what to do; empty if nothing is to be done. */
     detail: Type.String(),
     createdAt: Timestamp,
     updatedAt: Timestamp,

@@ -1,7 +1,7 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { lockServiceView } from '../../../shared/services/store.js';
-import { assertRoomFor } from '../../../shared/workspaces/limits.js';
+import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
 import { shareLockEnvironment } from '../environments/store.js';
 import {
   deleteLink,
@@ -18,7 +18,7 @@ type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 export interface CreateGroupInput {
   workspaceId: string;
   name: string;
-  /** Only services of this environment may be linked; null: those of the whole workspace. */
+  /** Only services of this environment may be linked; null for the whole workspace. */
   environmentId: string | null;
   authorize: Authorize;
 }
@@ -34,7 +34,7 @@ export async function createGroup(
 }
 
 export interface UpdateGroupInput {
-  /** Locked by the caller. */
+  /** The group, which the caller has locked. */
   group: EnvironmentGroupView;
   name?: string | undefined;
   environmentId?: string | null | undefined;
@@ -42,8 +42,8 @@ export interface UpdateGroupInput {
 }
 
 /**
- * Renames a group or changes the environment it is confined to. Every link stays valid. Throws invalid_request,
- * forbidden, conflict.
+ * Renames a group or changes the environment to which it is restricted. All links must stay valid. Throws
+ * invalid_request, forbidden, conflict.
  */
 export async function updateGroup(
   trx: Transaction,
@@ -55,15 +55,16 @@ export async function updateGroup(
 }
 
 export interface LinkInput {
-  /** Locked by the caller. */
+  /** The group, which the caller has locked. */
   group: EnvironmentGroupView;
   serviceId: string;
   authorize: Authorize;
 }
 
 /**
- * Links a service: the group's variables reach its next deployment. A second call changes nothing. Throws invalid_request if the
- * workspace has no such service, forbidden, conflict if the group is confined to an environment it is not in.
+ * Links a service, whose next deployment gets the group's variables. A second call changes nothing.
+ * Throws invalid_request if the workspace has no such service, forbidden, conflict if the group is restricted to
+ * another environment.
  */
 export async function linkService(trx: Transaction, { group, serviceId, authorize }: LinkInput): Promise<void> {
   const service = await lockServiceView(trx, group.workspace_id, serviceId);
@@ -89,7 +90,7 @@ export async function unlinkService(trx: Transaction, { group, serviceId, author
   if (!(await deleteLink(trx, group.id, service.id))) throw new AppError('not_found');
 }
 
-/** Returns the environment a group is confined to, locked for share; null if there is none. */
+/** Returns the environment to which a group is restricted, locked for share; null if there is none. */
 async function shareLockScope(
   trx: Transaction,
   workspaceId: string,

@@ -16,7 +16,7 @@ import { deleteGroupRow, listGroupViews } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/environment-groups';
 const ONE = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** Sets of variables that several services share. `resources/variables` has the routes of these variables. */
+/** Sets of variables that several services share. `resources/variables` has the routes for the variables. */
 export const environmentGroupRoutes = [
   defineRoute({
     method: 'GET',

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import { groupIsProtected } from '../../../shared/variables/snapshot-store.js';
 import type { EnvironmentGroupRow } from '../projects/model.js';
@@ -8,7 +8,7 @@ import type { EnvironmentGroupRow } from '../projects/model.js';
 /** A group with its links. */
 export type EnvironmentGroupView = EnvironmentGroupRow & {
   service_ids: string[];
-  /** True if the group is confined to a protected environment, or its variables reach a service of one. */
+  /** True if the group is restricted to a protected environment, or linked to a service in one. */
   environment_protected: boolean;
 };
 
@@ -42,7 +42,7 @@ export async function listGroupViews(
   return fetchPage(views(db).where('g.workspace_id', workspaceId), 'g', page);
 }
 
-/** Locks a group and its links for a change, until the transaction ends. A group is locked before its services. */
+/** Locks a group and its links for a change, until the commit. Groups are locked before their services. */
 export async function lockGroup(trx: Transaction, workspaceId: string, id: string): Promise<void> {
   await trx<EnvironmentGroupRow>('environment_groups')
     .where({ id, workspace_id: workspaceId })
@@ -89,7 +89,10 @@ export async function deleteLink(trx: Transaction, groupId: string, serviceId: s
   return deleted > 0;
 }
 
-/** Locks the services linked to a group, so that none moves before the commit, and returns them. */
+/**
+ * Locks the services that are linked to a group.
+ * So none moves before the commit. Returns them.
+ */
 export async function lockLinkedServices(
   trx: Transaction,
   groupId: string,

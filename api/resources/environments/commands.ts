@@ -1,8 +1,8 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
-import { assertRoomFor } from '../../../shared/workspaces/limits.js';
-import { prepareRemoval } from '../projects/contents.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
+import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
 import type { EnvironmentRow } from '../projects/model.js';
+import { prepareRemoval } from '../projects/place-contents.js';
 import { lockProject } from '../projects/store.js';
 import {
   countEnvironments,

@@ -17,8 +17,9 @@ export const EnvironmentResponse = Strict({ environment: EnvironmentSchema });
 const Named = { id: Uuid, name: Type.String() };
 
 /**
- * If the request protects the environment, `references` are the variables outside it that refer to services in it, and
- * `sharedGroups` are the environment groups of services inside and outside. From then on only admins can deploy with them.
+ * If the request protects the environment, `references` lists outside variables that refer to its services, and
+ * `sharedGroups` lists environment groups of services inside and outside. From then on only admins can deploy with
+ * them.
  */
 export const UpdateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import type { EnvironmentRow } from '../projects/model.js';
 
 const MAX_LISTED = 1000;
@@ -9,7 +9,7 @@ export async function findEnvironment(db: Db, workspaceId: string, id: string): 
   return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Reads an environment and locks it for share: it cannot be deleted before this transaction ends. */
+/** Reads an environment and locks it for share, so that it cannot be deleted before the commit. */
 export async function shareLockEnvironment(
   trx: Transaction,
   workspaceId: string,
@@ -19,8 +19,9 @@ export async function shareLockEnvironment(
 }
 
 /**
- * Reads an environment and locks it for a change or its deletion. It waits for transactions that place something in the environment, and
- * they wait for it. Environments are locked before their project.
+ * Reads an environment and locks it for a change or its deletion.
+ * Transactions that place something in the environment wait for this lock, and it waits for them. Environments are
+ * locked before their project.
  */
 export async function lockEnvironment(
   trx: Transaction,
@@ -81,7 +82,7 @@ export interface ReferenceInto {
   provider_key: string;
 }
 
-/** Lists the first 1000 variables of services and groups outside an environment that refer to services in it. */
+/** Lists the first 1000 outside variables that refer to services in an environment. */
 export async function referencesInto(db: Db, environmentId: string): Promise<ReferenceInto[]> {
   return rowsOf<ReferenceInto>(
     db,

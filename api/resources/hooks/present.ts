@@ -3,7 +3,7 @@ import { hookPath } from '../../../shared/hooks/model.js';
 import type { HookView } from './schema.js';
 import type { HookRow } from './store.js';
 
-/** Returns a hook without its secret, which is a part of the address of a deploy hook. */
+/** Presents a hook without its secret, which is a part of a deploy hook's address. */
 export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
   return {
     id: row.id,

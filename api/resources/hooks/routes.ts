@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
@@ -11,7 +11,7 @@ import { createHook, deleteHook, findHook, listHooks } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/hooks';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/hooks/:hookId';
 
-/** The addresses at which a service is told of pushes. `api/hooks/receive-hook.ts` receives them. */
+/** The addresses to which git servers report a service's pushes. `api/hooks/receive-hook.ts` receives them. */
 export const hookRoutes = [
   defineRoute({
     method: 'GET',
@@ -40,7 +40,7 @@ export const hookRoutes = [
     body: CreateHookBody,
     status: 201,
     response: CreatedHookResponse,
-    // A receipt would keep the secret.
+    // A receipt would store the answer, which contains the secret.
     keyed: false,
     handler: async (request) => {
       const { deps, trx, body } = request;

@@ -1,14 +1,14 @@
 import { v4 as uuidv4 } from 'uuid';
-import { type Db, oneRow, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, oneRow, type Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { type HookProvider, MAX_HOOKS } from '../../../shared/hooks/model.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { newToken } from '../../../shared/secrets/random-token.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 
-/** Rows as pg gives them to us. Column comments are in the migration. */
+/** A row as pg returns it. Comments on columns are in the migration. */
 export interface HookRow {
   id: string;
   service_id: string;
@@ -59,7 +59,7 @@ export async function deleteHook(trx: Transaction, serviceId: string, id: string
 /** A hook with the facts of its service that a delivery is checked against. */
 export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
 
-/** Finds the hook of an address, unless its service is deleted. */
+/** Finds the hook with this id, unless its service is deleted. */
 export async function findHookTarget(db: Db, id: string): Promise<HookTarget | null> {
   return oneRow<HookTarget>(
     db,

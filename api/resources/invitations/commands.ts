@@ -1,5 +1,5 @@
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { Mailer } from '../../../shared/core/mail.js';
 import {
   countSentInvitations,
@@ -17,7 +17,7 @@ import { findMembership, findUserByEmail, insertUser, upsertMembership } from '.
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
-/** Invitations that a workspace can send within seven days. They are e-mails to strangers. */
+/** The most invitations of a workspace within seven days, because they are e-mails to strangers. */
 export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {
@@ -29,8 +29,8 @@ export interface InviteInput {
 }
 
 /**
- * Invites a person who has no account yet; an earlier invitation of the address ends. `mailInvitation` sends it. Throws forbidden,
- * conflict if there is such a user, capacity_exceeded.
+ * Invites a person who has no account yet. An earlier invitation of the address ends.
+ * `mailInvitation` sends it. Throws forbidden, conflict if there is such a user, capacity_exceeded.
  */
 export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
@@ -41,8 +41,8 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
 }
 
 /**
- * Invites a user of the installation, who becomes a member by accepting in a session of their own. An earlier invitation of
- * the address ends. Throws not_found if there is no such user, conflict if it is a member, forbidden, capacity_exceeded.
+ * Invites a user of the installation, who becomes a member by accepting. An earlier invitation of the address ends.
+ * Throws not_found if there is no such user, conflict if the user is already a member, forbidden, capacity_exceeded.
  */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
@@ -64,14 +64,14 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
   if ((await countSentInvitations(trx, workspaceId)) >= MAX_INVITATIONS)
     throw new AppError('capacity_exceeded', `A workspace sends at most ${MAX_INVITATIONS} invitations in seven days`);
   await endInvitations(trx, workspaceId, email);
-  // A placeholder: `mailInvitation` sets the token, outside of the transaction.
+  // A placeholder. `mailInvitation` sets the real token, outside of the transaction.
   const { hash } = newToken();
   return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
 }
 
 /**
- * Mails the link that accepts an invitation. Its token is in the fragment, which no server logs. Returns false if this installation
- * sends no e-mail or the invitation has ended. Throws the mail server's refusal.
+ * Mails the link for accepting an invitation. Its token is in the fragment, which no server logs.
+ * Returns false if this installation sends no e-mail or the invitation has ended. Throws the mail server's refusal.
  */
 export async function mailInvitation(
   db: Db,
@@ -100,8 +100,9 @@ export async function assertInvited(db: Db, token: string): Promise<void> {
 }
 
 /**
- * Creates the account of an invited person with the password that they chose. The token came by e-mail, so the address is
- * verified. Throws invalid_request, capacity_exceeded, and conflict if the user exists by now.
+ * Creates the account of an invited person with a chosen password.
+ * The token came by e-mail, so the address is verified. Throws invalid_request, capacity_exceeded, and conflict if the
+ * user exists by now.
  */
 export async function acceptInvitation(
   trx: Transaction,
@@ -118,7 +119,7 @@ export async function acceptInvitation(
   return user;
 }
 
-/** Accepts or declines an invitation of the user's address. Throws not_found if it has ended, capacity_exceeded. */
+/** Accepts or declines an invitation to the user's address. Throws not_found if it has ended, capacity_exceeded. */
 export async function answerInvitation(
   trx: Transaction,
   { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },

@@ -1,4 +1,4 @@
-import { AppError, errorMessage } from '../../../shared/core/errors.js';
+import { AppError, errorMessage } from '../../../shared/core/error-registry.js';
 import { endInvitation, findInvitation, listInvitations } from '../../../shared/identity/invitation-store.js';
 import { findWorkspace } from '../../../shared/workspaces/store.js';
 import { found } from '../../http/assertions.js';

@@ -17,11 +17,11 @@ const InvitationSchema = Strict(
 export type InvitationPresentation = Static<typeof InvitationSchema>;
 
 export const InvitationListResponse = Strict({ invitations: Type.Array(InvitationSchema) });
-/** `sent` is false if the mail server refused the e-mail; the same request sends it again. */
+/** `sent` is false if the mail server refused the e-mail. Repeating the request sends it again. */
 export const InvitationResponse = Strict({ invitation: InvitationSchema, sent: Type.Boolean() });
 export const MemberInvitationResponse = Strict({ invitation: InvitationSchema });
 
-/** An invitation as the person sees it who is invited. */
+/** An invitation as the invited person sees it. */
 const OwnInvitation = Strict({ ...InvitationSchema.properties, workspaceName: Type.String() }, 'OwnInvitation');
 export const OwnInvitationsResponse = Strict({ invitations: Type.Array(OwnInvitation) });
 export const AnswerInvitationBody = Strict({ invitationId: Uuid, accept: Type.Boolean() });

@@ -1,15 +1,18 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { CreatedKey } from '../../../shared/identity/commands.js';
 import type { KeyScope } from '../../../shared/identity/policy.js';
 import { countApiKeys, findMembership, insertApiKey } from '../../../shared/identity/store.js';
 import { newApiKey } from '../../../shared/secrets/api-key.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
-/** Keys that one member may have in one workspace. */
+/** The most keys of one member in one workspace. */
 const MAX_KEYS = 50;
 
-/** Creates a key for the member who asks. Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended. */
+/**
+ * Creates a key for the requesting member.
+ * Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended.
+ */
 export async function createOwnKey(
   trx: Transaction,
   input: { workspaceId: string; userId: string; name: string; scope: KeyScope; expiresAt: Date | null },

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { hasRole } from '../../../shared/identity/policy.js';
 import { pageOfApiKeys, revokeWorkspaceKey } from '../../../shared/identity/store.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
@@ -35,7 +35,7 @@ export const keyRoutes = [
     body: CreateApiKeyBody,
     status: 201,
     response: CreatedApiKeyResponse,
-    // A receipt would store the secret.
+    // A receipt would store the answer, which contains the secret.
     keyed: false,
     handler: async ({ trx, params, caller, body }) => {
       const { name, scope, expiresAt = null } = body;
@@ -65,7 +65,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the member whose keys the caller may see and revoke; null if all. */
+/** Returns the member whose keys the caller may see and revoke; null for all members. */
 function ownerSeen({
   workspace,
   caller,

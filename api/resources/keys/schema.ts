@@ -7,13 +7,13 @@ const ApiKeySchema = Strict(
     id: Uuid,
     name: Type.String(),
     scope: oneOf('KeyScope', KEY_SCOPES),
-    /** The public part. */
+    /** The key's public part. */
     prefix: Type.String(),
     /** The member whose rights the key has. */
     email: Type.String(),
     createdAt: Timestamp,
     expiresAt: Nullable(Timestamp),
-    /** To the minute. */
+    /** Accurate to the minute. */
     lastUsedAt: Nullable(Timestamp),
   },
   'ApiKey',
@@ -26,5 +26,5 @@ export const CreateApiKeyBody = Strict({
   scope: oneOf('KeyScope', KEY_SCOPES),
   expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: MAX_DATE_TIME_LENGTH }))),
 });
-/** `secret` is the whole key. No other answer has it. */
+/** `secret` is the whole key. No other answer contains it. */
 export const CreatedApiKeyResponse = Strict({ key: ApiKeySchema, secret: Type.String() });

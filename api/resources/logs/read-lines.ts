@@ -1,33 +1,33 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
+import { expiryDaysOf } from '../../../shared/logs/log-retention.js';
 import type { LogLineRow, LogSource } from '../../../shared/logs/model.js';
-import { expiryDaysOf } from '../../../shared/logs/retention.js';
 
 export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
   runId?: string | undefined;
-  /** Without lines of deployments of other branches. */
+  /** If set, leaves out lines of deployments of other branches. */
   branch?: string | undefined;
   source?: LogSource | undefined;
-  /** A part of the message, in any case. */
+  /** A part of the message; upper and lower case are equal. */
   search?: string | undefined;
-  /** Lines that are older are left out. */
+  /** Leaves out older lines. */
   hours: number;
-  /** Lines with a greater id; without it the newest lines. */
+  /** Returns lines with a greater id. If absent, the newest lines. */
   after?: number | undefined;
-  /** Lines with a smaller id, the newest of them. Not together with `after`. */
+  /** Returns the newest lines with a smaller id. Not together with `after`. */
   before?: number | undefined;
   limit: number;
 }
 
-/** Bytes of messages after which an answer has no further line. */
+/** An answer ends after this many bytes of messages. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
 
 /** Lines in ascending order of id (specification, Logs). */
 export interface LogBatch {
   lines: LogLineRow[];
-  /** True if there are later lines, or a search has not looked at them yet. */
+  /** True if there are later lines, or the search has not examined them yet. */
   hasMore: boolean;
   /** The `after` of the next read. */
   cursor: number;
@@ -35,14 +35,15 @@ export interface LogBatch {
   unsearchedBefore: number | null;
 }
 
-/** Lines that a search examines in one statement. */
+/** How many lines a search examines in one statement. */
 const LOOKED_AT_ONCE = 25_000;
 /** A search starts no further statement after this time. */
 const SEARCH_MS = 500;
 
 /**
- * Reads lines in a bounded time, whatever the size of the log. A search examines them in steps and ends after half a second. Its answer
- * has the cursor from which the next request continues.
+ * Reads lines in bounded time, whatever the size of the log.
+ * A search examines lines in steps and ends after half a second. Its answer has the cursor at which the next request
+ * continues.
  */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);
@@ -51,7 +52,7 @@ export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promi
   return query.after === undefined ? reader.newest() : reader.later(query.after);
 }
 
-/** Returns true if no index serves the query, so that a read may examine every line. */
+/** Returns true if no index serves the query, so that it may examine every line. */
 export function isFiltered({
   search,
   source,
@@ -100,14 +101,14 @@ class LogReader {
     return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
   }
 
-  /** Reads the newest lines that match. */
+  /** Reads the newest matching lines. */
   async #searchBack(): Promise<LogBatch> {
     const { before, limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
       const step = await this.#reach('desc', below);
-      // Ids follow the time, or nearly so: lines before this one are too old as well.
+      // Ids follow the time closely, so lines before this one are also too old.
       const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
@@ -126,7 +127,7 @@ class LogReader {
     }
   }
 
-  /** Reads the first lines that match after an id. */
+  /** Reads the first matching lines after an id. */
   async #searchOn(after: number): Promise<LogBatch> {
     const { limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -148,7 +149,7 @@ class LogReader {
       const page = found.slice(0, Math.min(fit(found), limit));
       if (page.length < found.length || matched > lines.length) return this.#batch(page, { hasMore: true });
       if (most === null) return this.#batch(found, {});
-      // The next read continues after the last examined line, even if that did not match.
+      // The next request continues after the last examined line, even if that did not match.
       if (performance.now() >= end) return this.#batch(found, { hasMore: true, cursor: most });
       above = most;
     }
@@ -167,7 +168,7 @@ class LogReader {
     return row ?? null;
   }
 
-  /** Returns true for lines older than the query asks for by more than the clocks and delays of workers differ. */
+  /** Returns true for lines that are too old, allowing for differences between workers' clocks. */
   #isBefore({ logged_at }: Place): boolean {
     return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
   }
@@ -177,7 +178,7 @@ class LogReader {
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
-      // Values instead of now(): the planner can leave out the partitions of other days.
+      // Values instead of now(), so that the planner can skip other days' partitions.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
     if (runId !== undefined) lines.where('run_id', runId);
@@ -202,7 +203,7 @@ class LogReader {
   }
 }
 
-/** Counts the lines that fit into one answer, at least one. */
+/** Returns how many lines fit into one answer, at least one. */
 function fit(lines: readonly LogLineRow[]): number {
   let bytes = 0;
   const past = lines.findIndex(({ message }) => {

@@ -1,8 +1,8 @@
-import { invalidRequest } from '../../../shared/core/errors.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import { getService, type ServiceView } from '../../../shared/services/store.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
-import type { WorkspaceAccess } from '../../http/context.js';
+import type { WorkspaceAccess } from '../../http/api-deps.js';
 import { defineRoute, type ReadRequest } from '../../http/route.js';
 import { readService } from '../services/find-service.js';
 import { isHosted } from '../services/present.js';
@@ -75,8 +75,9 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch whose lines are shown by default; undefined shows all, if the workspace includes logs of previews.
- * A preview's is the branch of its service, of which it has no lines.
+ * Returns the branch whose lines are shown by default; undefined to show all branches.
+ * All are shown if the workspace includes logs of previews. Otherwise a preview gets its base's branch, for which it
+ * has no lines.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

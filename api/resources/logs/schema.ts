@@ -37,7 +37,7 @@ export const LogResponse = Strict({
   hasMore: Type.Boolean(),
   items: Type.Array(LogLineSchema),
   limit: Type.Integer({ minimum: 1, maximum: 500 }),
-  /** A search of a very large log has not looked at older lines yet: it goes on with this as `before`. */
+  /** Set if a search of a very large log has not examined older lines yet. The next request uses it as `before`. */
   unsearchedBefore: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 export type LogBatchView = Static<typeof LogResponse>;

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { endInvitationsBy } from '../../../shared/identity/invitation-store.js';
 import type { Role } from '../../../shared/identity/policy.js';
 import {
@@ -12,12 +12,12 @@ import {
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 import { countMembers, findMember, type MemberView } from './store.js';
 
-/** Members that a workspace may have. Their list is one answer without pages. */
+/** The most members of a workspace. Their list is one answer without pages. */
 const MAX_MEMBERS = 500;
 
 interface Change {
   workspaceId: string;
-  /** The user who asks. Only an owner may make, change or remove an owner. */
+  /** The requesting user. Only an owner may make, change or remove an owner. */
   actorId: string;
 }
 
@@ -36,8 +36,8 @@ export async function changeMember(
 }
 
 /**
- * Ends a membership. The member's keys of this workspace are revoked, and the invitations that they sent end; sessions no
- * longer see the workspace. Throws not_found, forbidden, conflict for the last owner.
+ * Ends a membership. Throws not_found, forbidden, conflict for the last owner.
+ * Revokes the member's keys of this workspace and ends the invitations that they sent; their sessions no longer see it.
  */
 export async function endMembership(
   trx: Transaction,
@@ -52,7 +52,7 @@ export async function endMembership(
   await deleteMembership(trx, workspaceId, userId);
 }
 
-/** Locks the workspace, so that its members change one after another. Returns the actor's current role. */
+/** Locks the workspace, so that its members change one after another. Returns the requesting member's role. */
 export async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
   await lockWorkspace(trx, workspaceId);
   const actor = await findMembership(trx, workspaceId, actorId);
@@ -66,7 +66,7 @@ export function assertSetsRole(actor: Role, ...roles: Role[]): void {
   throw new AppError('forbidden', 'Only an owner makes, changes or removes an owner');
 }
 
-/** Throws capacity_exceeded if the workspace has as many members as it may have. */
+/** Throws capacity_exceeded if the workspace already has the most members. */
 export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
   if ((await countMembers(trx, workspaceId)) >= MAX_MEMBERS)
     throw new AppError('capacity_exceeded', `A workspace has at most ${MAX_MEMBERS} members`);

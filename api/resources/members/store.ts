@@ -1,4 +1,4 @@
-import { type Db, oneRow, rowsOf } from '../../../shared/core/database/client.js';
+import { type Db, oneRow, rowsOf } from '../../../shared/core/database/database-client.js';
 import type { Role } from '../../../shared/identity/policy.js';
 
 /** A member as the others of the workspace see them. */

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { PULL_STATUSES } from '../../../shared/previews/pull-model.js';
-import { CommitSha } from '../../../shared/services/source.js';
+import { CommitSha } from '../../../shared/services/service-source.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { PreviewSchema } from './schema.js';
 
@@ -16,7 +16,7 @@ const PullRequestSchema = Strict(
     fork: Type.Boolean(),
     commitSha: Type.String(),
     status: oneOf('PullRequestStatus', PULL_STATUSES),
-    /** The e-mail address of the member who approved or declined a commit last; '' if there was no decision yet. */
+    /** The e-mail address of the member who last approved or declined a commit; '' without a decision. */
     decidedBy: Type.String(),
     previewId: Nullable(Uuid),
     createdAt: Timestamp,

@@ -16,7 +16,7 @@ import { CreatePreviewBody, PreviewListResponse, PreviewResponse } from './schem
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/previews';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/previews/:previewId';
 
-/** Services that show other branches of a service, each at an address of its own and for a limited time. */
+/** Services that show other branches of a service, each at a separate address and for a limited time. */
 export const previewRoutes = [
   defineRoute({
     method: 'GET',

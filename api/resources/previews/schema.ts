@@ -9,7 +9,7 @@ export const PreviewSchema = Strict(
     branch: Type.String(),
     /** The number of the pull request that it shows, if one is known. */
     pullRequest: Nullable(Type.Integer()),
-    /** The service that runs the preview: its deployments, its logs and its actions are at this id. */
+    /** The service that runs the preview. Its deployments, logs and actions are found under this id. */
     serviceId: Uuid,
     url: Type.String(),
     status: oneOf('ServiceStatus', SERVICE_STATUSES),

@@ -1,9 +1,9 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
-import { assertRoomFor } from '../../../shared/workspaces/limits.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
+import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
 import { insertEnvironment, lockEnvironments } from '../environments/store.js';
-import { prepareRemoval } from './contents.js';
 import { FIRST_ENVIRONMENT } from './model.js';
+import { prepareRemoval } from './place-contents.js';
 import {
   deleteProjectRow,
   insertProject,
@@ -36,7 +36,7 @@ export async function updateProject(
   if (!(await updateProjectRow(trx, workspaceId, projectId, { ...changes, name }))) throw new AppError('not_found');
 }
 
-/** Deletes an empty project with its environments. Throws not_found, and conflict, naming what is left in it. */
+/** Deletes an empty project with its environments. Throws not_found, and conflict, which names what is left in it. */
 export async function deleteProject(trx: Transaction, { workspaceId, projectId }: ProjectInput): Promise<void> {
   await lockEnvironments(trx, projectId);
   const project = await lockProject(trx, workspaceId, projectId);

@@ -1,10 +1,10 @@
 export const PROJECT_COLORS = ['violet', 'blue', 'cyan', 'green', 'yellow', 'orange', 'red', 'pink', 'gray'] as const;
 export type ProjectColor = (typeof PROJECT_COLORS)[number];
 
-/** The environment that every project is created with (specification, Projects). */
+/** The environment with which every project is created (specification, Projects). */
 export const FIRST_ENVIRONMENT = 'Production';
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
+/** A row as pg returns it. Comments on columns are in the migrations. */
 export interface ProjectRow {
   id: string;
   workspace_id: string;

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import type { EnvironmentRow, ProjectColor, ProjectRow } from './model.js';
 
@@ -11,7 +11,7 @@ export async function findProject(db: Db, workspaceId: string, id: string): Prom
   return db<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Reads a project and locks it for share: it cannot be deleted before this transaction ends. */
+/** Reads a project and locks it for share, so that it cannot be deleted before the commit. */
 export async function shareLockProject(
   trx: Transaction,
   workspaceId: string,
@@ -20,7 +20,7 @@ export async function shareLockProject(
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forKeyShare().first();
 }
 
-/** Reads a project and locks it for a change of it or of its environments. */
+/** Reads a project and locks it to change it or its environments. */
 export async function lockProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forNoKeyUpdate().first();
 }

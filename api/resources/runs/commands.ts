@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { MAX_COMMAND_LENGTH, type RunRow } from '../../../shared/runs/model.js';
 import { lockSchedule } from '../../../shared/runs/schedule-store.js';
 import { cancelOpenRuns, countOpenRuns, findRun } from '../../../shared/runs/store.js';
@@ -8,7 +8,7 @@ import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
-import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
+import { assertWithinBudget } from '../../../shared/workspaces/workspace-limits.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 import type { RunInput } from './schema.js';
 
@@ -18,15 +18,15 @@ interface QueueRunInput {
   body: RunInput;
 }
 
-/** Kinds whose releases have processes of the tenant's own. */
+/** Kinds whose releases run processes of the tenant. */
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
-/** Commands given by hand that may wait or run for one service. */
+/** The most commands of one service that people gave and that wait or run. */
 const MAX_GIVEN = 20;
 
 /**
- * Queues a run of a service's live release now: of the command that is given, or of a cron service's own. Throws hosting_disabled,
- * not_found, service_archived, no_runtime, billing_required, invalid_request if the kind has no runs or a command is missing, and conflict
- * if the service is suspended or being deleted, or has as many runs as it may have that have not ended.
+ * Queues a run of a service's live release: of the given command, or of a cron service's own.
+ * Throws hosting_disabled, not_found, service_archived, no_runtime, billing_required, invalid_request if the kind has no
+ * runs or a command is missing, and conflict if the service is suspended, being deleted or has too many open runs.
  */
 export async function queueRun(
   trx: Transaction,
@@ -63,7 +63,7 @@ export async function queueRun(
   return row;
 }
 
-/** Throws conflict. Commands that are given by hand and the command of a cron service do not count for each other. */
+/** Throws conflict. Commands that people give and a cron service's own command are counted separately. */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
   const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');

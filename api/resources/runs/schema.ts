@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { plainText } from '../../../shared/core/plain-text.js';
 import { MAX_COMMAND_LENGTH, RUN_STATUSES, RUN_TRIGGERS } from '../../../shared/runs/model.js';
-import { PLAN_IDS } from '../../../shared/services/catalog.js';
+import { PLAN_IDS } from '../../../shared/services/plan-catalog.js';
 import { described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const RunSchema = Strict(

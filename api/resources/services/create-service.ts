@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { queueDeployment } from '../../../shared/deployments/commands.js';
 import type { DeploymentKey } from '../../../shared/deployments/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
@@ -14,9 +14,9 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import { sealAddress } from '../../../shared/services/repository-address.js';
 import { reservedSlugs } from '../../../shared/services/reserved-slugs.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
-import { assertRoomForService } from '../../../shared/workspaces/limits.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';
 import { findWorkspace } from '../../../shared/workspaces/store.js';
+import { assertRoomForService } from '../../../shared/workspaces/workspace-limits.js';
 import { createVariable } from '../variables/commands.js';
 import { assertPlacement, type Placement } from './placement.js';
 
@@ -28,16 +28,17 @@ export interface CreateServiceInput {
   configuration: PartialServiceConfiguration;
   placement: Placement;
   variables: readonly { key: string; value: string }[];
-  /** Queues a deployment too; otherwise only the configuration is stored. */
+  /** True to queue a deployment too. Otherwise only the configuration is stored. */
   deploy: boolean;
   idempotency: DeploymentKey | null;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
 /**
- * Stores a service with its variables and, with `deploy`, its first deployment in one transaction (specification,
- * Create rules). The region defaults to the workspace's `defaultRegion`. Throws invalid_request, forbidden,
- * capacity_exceeded, and what `queueDeployment` throws.
+ * Stores a service with its variables and, with `deploy`, its first deployment, in one transaction (specification,
+ * Create rules).
+ * The region defaults to the workspace's `defaultRegion`. Throws invalid_request, forbidden, capacity_exceeded, and
+ * what `queueDeployment` throws.
  */
 export async function createService(
   trx: Transaction,

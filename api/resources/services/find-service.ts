@@ -4,7 +4,7 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/** Finds the service of the path. Throws not_found. With a key it was read together with the key. */
+/** Finds the service of the path. Throws not_found. If the caller sent a key, the service was read together with it. */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
   { deleted = false }: { deleted?: boolean } = {},

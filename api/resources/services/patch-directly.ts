@@ -7,12 +7,13 @@ import { updateServiceDirectly } from './update-service.js';
 
 type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 
-/** By service id: the newest change that this process has not finished. */
+/** Service's id → the newest change that this process has not finished. */
 const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**
- * Changes a service in one statement if only its row changes. Within this process, changes of one service follow one another without
- * a lock in the database: each starts from its predecessor's result. Returns null if the request needs the transaction.
+ * Changes a service in one statement if only its row changes. Returns null if the request needs the transaction.
+ * Within this process, changes of one service follow one another without a lock in the database: each starts from its
+ * predecessor's result.
  */
 export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
   const { body, found, deps } = request;
@@ -42,7 +43,7 @@ async function changeAfter(
     updateServiceDirectly(db, deps, { ...input, service, audit: (changed) => audit({ service: changed }) });
   const written = await change(newest);
   if (written !== undefined) return written;
-  // Another process, or a transaction of this one, may have changed it.
+  // Another process, or a transaction of this one, may have changed the service.
   const now = await findServiceView(db, params.workspaceId, params.serviceId);
   return now && change(now);
 }

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
 import { shareLockEnvironment } from '../environments/store.js';
 
 /** A service's project and environment: both or neither (specification, Create rules 1). */
@@ -9,8 +9,8 @@ export interface Placement {
 }
 
 /**
- * Checks a placement and locks its environment against deletion until the commit. Throws invalid_request, and what `authorize`
- * throws.
+ * Checks a placement and locks its environment against deletion until the commit.
+ * Throws invalid_request, and what `authorize` throws.
  */
 export async function assertPlacement(
   trx: Transaction,

@@ -1,8 +1,8 @@
 import { type Config, edgeUrl, serviceUrl } from '../../../shared/core/config.js';
-import { estimatedMonthly } from '../../../shared/services/catalog.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { isRouted } from '../../../shared/services/model.js';
-import { maskedRepository } from '../../../shared/services/source.js';
+import { estimatedMonthly } from '../../../shared/services/plan-catalog.js';
+import { maskedRepository } from '../../../shared/services/service-source.js';
 import type { ServiceView } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
 import type { ServicePresentation } from './schema.js';
@@ -57,7 +57,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   };
 }
 
-/** Returns the public address of a service: under the platform's domain, or else under its own. */
+/** Returns a service's public address: below the platform's domain, otherwise its own domain. */
 function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
   if (!isRouted(kind)) return '';
   if (configuration.platformDomainEnabled) return serviceUrl(config, slug);

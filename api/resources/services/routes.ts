@@ -103,7 +103,7 @@ export const serviceRoutes = [
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      // The environment that a service leaves is not read again when the change is written.
+      // The environment that the service leaves is not read again when the change is written.
       const service = moves
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));

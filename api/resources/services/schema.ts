@@ -33,7 +33,7 @@ export const ServiceSchema = Strict(
     internalHost: Type.String(),
     volumeHost: Type.Optional(
       Type.String({
-        description: 'The only host, or node of the swarm, that runs this data service: it has the volume.',
+        description: 'The only host, or node of the swarm, that runs this database: it has the volume.',
       }),
     ),
     deploymentId: Nullable(Uuid),

@@ -7,7 +7,7 @@ export interface StatusFacts {
   latestDeploymentState: DeploymentState | null;
 }
 
-/** Derives the status that a service shows. A serving release outranks a newer failure. */
+/** Derives the visible status of a service. A serving release outranks a newer failure. */
 export function serviceStatus(facts: StatusFacts): ServiceStatus {
   if (facts.lifecycleStatus === 'deleting' || facts.lifecycleStatus === 'deleted') return 'deleting';
   const latest = facts.latestDeploymentState;

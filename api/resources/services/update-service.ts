@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../../shared/audit/store.js';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import { assertFitsData } from '../../../shared/data/commands.js';
 import { queueRouting } from '../../../shared/operations/commands.js';
 import { movePreviews } from '../../../shared/previews/store.js';
@@ -14,7 +14,7 @@ import {
 import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
 import { sealAddress } from '../../../shared/services/repository-address.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
-import { maskedRepository } from '../../../shared/services/source.js';
+import { maskedRepository } from '../../../shared/services/service-source.js';
 import {
   groupEnvironments,
   replaceServiceRow,
@@ -22,7 +22,7 @@ import {
   writeServiceRow,
 } from '../../../shared/services/store.js';
 import { wantedReplicas } from '../../../shared/services/wanted-replicas.js';
-import { assertWithinBudget } from '../../../shared/workspaces/limits.js';
+import { assertWithinBudget } from '../../../shared/workspaces/workspace-limits.js';
 import { assertFitsVolumes, concernsVolumes } from '../volumes/commands.js';
 import { assertPlacement, type Placement } from './placement.js';
 
@@ -40,10 +40,10 @@ export interface UpdateServiceInput {
 }
 
 /**
- * Merges changes into a service without deploying it (specification, Update rules). A change of the edge's settings
- * queues routing reconciliation. Throws not_found, conflict, invalid_request, forbidden, engine_unavailable, and
- * billing_required if a running service's further replicas take the workspace past its budget. Returns the
- * changed service.
+ * Merges changes into a service without deploying it (specification, Update rules). Returns the changed service.
+ * A change of the edge's settings queues routing reconciliation. Throws not_found, conflict, invalid_request,
+ * forbidden, engine_unavailable, and billing_required if a running service's further replicas would exceed the
+ * workspace's budget.
  */
 export async function updateService(
   trx: Transaction,
@@ -92,9 +92,9 @@ export interface DirectUpdate
 }
 
 /**
- * Updates a service in one statement without a transaction, if only its row changes. `service` was read without a lock. Returns
- * undefined if `updateService` has to do it: more would follow from it, it would be refused, or the service has changed since it was
- * read. Throws forbidden.
+ * Updates a service in one statement without a transaction, if only its row changes. Throws forbidden.
+ * `service` was read without a lock. Returns undefined if `updateService` must do it: more would follow from it, it
+ * would be refused, or the service has changed since it was read.
  */
 export async function updateServiceDirectly(
   db: Db,
@@ -103,7 +103,7 @@ export async function updateServiceDirectly(
 ): Promise<ServiceView | undefined> {
   authorize({ protectedEnvironment: service.environment_protected });
   if (service.lifecycle_status === 'deleting' || (kind !== undefined && kind !== service.kind)) return undefined;
-  // `updateService` compares a database's change with its server, others with volumes, and refuses a preview's.
+  // `updateService` compares a change with the database's server or with volumes, and refuses changes of a preview.
   if (isDataKind(service.kind) || service.preview_of !== null || concernsVolumes(changes)) return undefined;
   const merged = mergeConfiguration(deps.keyring, service, changes);
   const { configuration } = merged;
@@ -117,7 +117,9 @@ export async function updateServiceDirectly(
   return entry === null ? undefined : replaceServiceRow(db, service, { ...merged, name }, entry);
 }
 
-/** Merges changes into the stored configuration. A repository that is sent back as it was shown stays as it is stored. */
+/**
+ * Merges changes into the stored configuration. A repository's address that is sent back masked stays as it is stored.
+ */
 function mergeConfiguration(
   keyring: Keyring,
   service: ServiceRow,
@@ -131,7 +133,7 @@ function mergeConfiguration(
   return { configuration: { ...configuration, repository }, sealed_repository: sealed };
 }
 
-/** Throws conflict if the service has groups that are confined to the environment it leaves. */
+/** Throws conflict if the service has groups that are restricted to the environment that it leaves. */
 async function assertMove(
   trx: Transaction,
   service: ServiceRow,

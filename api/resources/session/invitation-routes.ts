@@ -1,5 +1,5 @@
 import { invitationsOf } from '../../../shared/identity/invitation-store.js';
-import type { ApiDeps, Caller } from '../../http/context.js';
+import type { ApiDeps, Caller } from '../../http/api-deps.js';
 import { defineRoute } from '../../http/route.js';
 import { answerInvitation } from '../invitations/commands.js';
 import { presentInvitation } from '../invitations/present.js';

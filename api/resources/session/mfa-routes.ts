@@ -23,7 +23,7 @@ export const mfaRoutes = [
     body: PasswordBody,
     response: EnrolmentResponse,
     handler: async ({ deps, limits, ctx, caller, body }) => {
-      // A thief who has only the session must not lock its owner out with another authenticator.
+      // A thief with only the session must not lock its owner out by enrolling another authenticator.
       const { client, giveBack } = await limits.guesses.password(ctx, caller.email);
       const hasher = { client, account: caller.email };
       await limits.hashing.run(hasher, () => assertPassword(deps.db, caller.email, body.password));

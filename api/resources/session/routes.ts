@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { deleteSession } from '../../../shared/identity/session-store.js';
 import {
   beginSession,
@@ -10,7 +10,7 @@ import {
 import { hashPassword, verifyPassword } from '../../../shared/secrets/password.js';
 import { hashToken } from '../../../shared/secrets/random-token.js';
 import { clearCookie, readCookie, writeCookie } from '../../auth/cookies.js';
-import { clientOf } from '../../http/client.js';
+import { clientOf } from '../../http/client-identity.js';
 import { defineRoute, type SessionRequest } from '../../http/route.js';
 import { acceptInvitation, assertInvited } from '../invitations/commands.js';
 import { bootstrap, bootstrapOf } from './bootstrap.js';
@@ -52,7 +52,7 @@ export const sessionRoutes = [
     handler: async (request) => {
       const { deps, limits, ctx, body } = request;
       const guess = await limits.guesses.password(ctx, body.email);
-      // Only the comparison is in its turn: later waits for the database do not hold up other sign-ins.
+      // Only the comparison happens in its turn: later waits for the database do not delay other sign-ins.
       const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
       const signedIn = await signIn(deps.db, deps, { ...body, ...(await inputOf(request)), verify });
       await guess.giveBack();
@@ -124,7 +124,7 @@ async function inputOf({ limits, ctx }: SessionRequest): Promise<Omit<SignInInpu
   };
 }
 
-/** Gives the browser its session, and the page what it needs first. */
+/** Gives the browser its session, and the page its first data. */
 async function welcome({ deps, ctx }: SessionRequest, { token, session }: SignedIn): Promise<BootstrapPresentation> {
   writeCookie(ctx, 'session', token, session.expires_at);
   clearCookie(ctx, 'visitor');

@@ -7,9 +7,9 @@ const UserSchema = Strict(
     id: Uuid,
     email: Type.String(),
     emailVerified: Type.Boolean(),
-    /** The user has a confirmed second factor. */
+    /** True if the user has a confirmed second factor. */
     mfaEnabled: Type.Boolean(),
-    /** It was verified in this session, as a workspace with requireMfa demands. */
+    /** True if it was verified in this session, as a workspace with requireMfa demands. */
     mfaVerified: Type.Boolean(),
   },
   'User',
@@ -31,9 +31,9 @@ export const SignInBody = Strict({
   password: Password,
   otp: Type.Optional(Code),
 });
-/** The token of a one-time link, which is used up. */
+/** The token of a one-time link. It becomes invalid. */
 export const LinkBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }), otp: Type.Optional(Code) });
-/** The token of an invitation, which is used up, and the password of the new account. */
+/** The token of an invitation, which becomes invalid, and the password of the new account. */
 export const InvitationBody = Strict({
   token: Type.String({ minLength: 1, maxLength: 256 }),
   password: Type.String({ minLength: 8, maxLength: 1024 }),

@@ -1,10 +1,10 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { defineRoute } from '../../http/route.js';
 import { VERIFY_PATH } from '../../pages/verify-page.js';
 import { SentResponse, TokenBody, VerifiedResponse } from './schema.js';
 import { confirmVerification, requestVerification } from './verify-email.js';
 
-/** Verification of an e-mail address. A user without it can only read. */
+/** Verification of an e-mail address. A user whose address is not verified can only read. */
 export const verificationRoutes = [
   defineRoute({
     method: 'POST',

@@ -1,12 +1,12 @@
-import type { Db } from '../../../shared/core/database/client.js';
-import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
 import type { Mailer } from '../../../shared/core/mail.js';
 import { setVerification, useVerificationToken } from '../../../shared/identity/store.js';
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 
 /**
- * Mails the user a link that verifies the address and is valid for a day. Its token is in the fragment, which no server logs.
- * Returns false if this installation sends no e-mail.
+ * Mails the user a link that verifies the address and is valid for a day.
+ * Its token is in the fragment, which no server logs. Returns false if this installation sends no e-mail.
  */
 export async function requestVerification(
   db: Db,

@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidField } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidField } from '../../../shared/core/error-registry.js';
 import { MAX_SHELLS } from '../../../shared/remote/model.js';
 import {
   countRemoteSessions,
@@ -11,7 +11,7 @@ import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { newToken } from '../../../shared/secrets/random-token.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
-import type { Caller } from '../../http/context.js';
+import type { Caller } from '../../http/api-deps.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 import { assertEntered, findReachableReplica } from './replica-store.js';
 import type { ShellInput } from './schema.js';

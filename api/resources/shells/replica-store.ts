@@ -1,5 +1,5 @@
-import { type Db, oneRow } from '../../../shared/core/database/client.js';
-import { AppError, conflict } from '../../../shared/core/errors.js';
+import { type Db, oneRow } from '../../../shared/core/database/database-client.js';
+import { AppError, conflict } from '../../../shared/core/error-registry.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { onlineWorkers } from '../../../shared/workers/store.js';
 
@@ -13,7 +13,7 @@ export interface ReachableReplica {
 }
 
 /**
- * Returns the replica or the run's attempt with this id, else a running replica of the live release, a ready one first. Throws not_found
+ * Returns the replica or the run's attempt with this id. By default it is a running replica of the live release, a ready one first. Throws not_found
  * without one of this id, and conflict if nothing runs or if it runs in a container engine.
  */
 export async function findReachableReplica(

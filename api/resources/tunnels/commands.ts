@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, conflict } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, conflict } from '../../../shared/core/error-registry.js';
 import { MAX_TUNNELS_OF_SERVICE } from '../../../shared/remote/model.js';
 import {
   countRemoteSessions,

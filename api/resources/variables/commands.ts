@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import {
@@ -25,12 +25,12 @@ export interface VariableInput {
   workspaceId: string;
   owner: VariableOwner;
   content: VariableContent;
-  /** Without it, a new variable has `all`, and one that exists keeps its own. */
+  /** If absent, a new variable has the scope `all`, and an existing one keeps its own. */
   scope?: VariableScope | undefined;
-  /** The path of the content in the request's body, for the details of an error. */
+  /** The path of the content in the request's body, for an error's details. */
   at?: string;
   /**
-   * Throws if the caller may not store a reference into a protected environment, because the reference reads secrets there.
+   * Throws if the caller may not store a reference into a protected environment, because it would read secrets there.
    */
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
@@ -67,7 +67,7 @@ export async function updateVariable(
   return row;
 }
 
-/** Throws payload_too_large if the owner's variables would be too many bytes together. The caller has locked the owner. */
+/** Throws payload_too_large if the owner's variables together have too many bytes. The caller has locked the owner. */
 async function assertRoom(
   trx: Transaction,
   id: string,
@@ -84,7 +84,7 @@ export function tooMany(): AppError {
   return new AppError('conflict', `${MAX_VARIABLES} variables are the most there can be`);
 }
 
-/** `path` is that of the value in the request's body. */
+/** Throws payload_too_large. `path` is the value's path in the request's body. */
 export function tooLarge(owner: VariableOwner, bytes: number, path: string): AppError {
   const message =
     `takes the variables of this ${'serviceId' in owner ? 'service' : 'group'} to ${bytes} bytes, keys included; ` +

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
-import { AppError, type ErrorCode } from '../../../shared/core/errors.js';
+import { AppError, type ErrorCode } from '../../../shared/core/error-registry.js';
 import { MAX_VARIABLES, VARIABLES_BYTES, type VariableContent } from '../../../shared/variables/model.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -35,7 +35,7 @@ export const groupVariableRoutes = routesAt(
 /** Returns the routes of one collection; `whose` completes their summaries. */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
-  // Those of a preview cannot be changed: it has the variables of its service.
+  // A preview's variables cannot be changed, because it has those of its base service.
   const previewErrors: readonly ErrorCode[] = operation === 'variable' ? ['conflict'] : [];
   return [
     defineRoute({

@@ -8,13 +8,13 @@ import {
 } from '../../../shared/variables/model.js';
 import { described, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-/** Masked metadata: the API never returns the content of a variable. */
+/** Metadata only: the API never returns the content of a variable. */
 const VariableSchema = Strict(
   {
     id: Uuid,
     key: Type.String(),
     kind: oneOf('VariableKind', ['variable', 'reference']),
-    /** Beyond the specification, so no caller may insist on it. */
+    /** Not in the specification, so no caller may rely on it. */
     scope: Type.Optional(oneOf('VariableScope', VARIABLE_SCOPES)),
     configured: Type.Boolean(),
     value: Type.Null(),

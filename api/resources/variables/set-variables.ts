@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { invalidRequest } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { invalidRequest } from '../../../shared/core/error-registry.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import {
   MAX_VARIABLES,
@@ -17,7 +17,8 @@ export interface SetVariablesInput extends Omit<VariableInput, 'content' | 'scop
 }
 
 /**
- * Creates, replaces and deletes variables together, under the rules of single changes. The caller has locked the owner. Throws invalid_request, conflict, payload_too_large.
+ * Creates, replaces and deletes variables together, under the rules of single changes.
+ * The caller has locked the owner. Throws invalid_request, conflict, payload_too_large.
  */
 export async function setVariables(
   trx: Transaction,

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/client.js';
+import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
 import { SEAL_OVERHEAD_BYTES } from '../../../shared/secrets/keyring.js';
 import type { VariableScope } from '../../../shared/variables/model.js';
@@ -18,7 +18,7 @@ const SHOWN = ['id', 'key', 'scope', 'reference_service_id', 'created_at', 'upda
 /** What a row stores: exactly one of sealed value and reference. */
 export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
 
-/** A variable as it is stored. */
+/** The columns of a variable to store. */
 export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
 
 function owned(owner: VariableOwner): Partial<VariableRow> {
@@ -152,7 +152,7 @@ export async function findReferenceTarget(
   return row;
 }
 
-/** Rows as pg gives them to us. Column comments are in the migrations. */
+/** A row as pg returns it. Comments on columns are in the migrations. */
 interface VariableRow {
   id: string;
   workspace_id: string;

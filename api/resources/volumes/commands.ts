@@ -1,9 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError, conflict, invalidField } from '../../../shared/core/errors.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, conflict, invalidField } from '../../../shared/core/error-registry.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import { isScalable } from '../../../shared/services/model.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { MAX_VOLUMES, mountPathProblem, VOLUME_KINDS, type VolumeRow } from '../../../shared/volumes/model.js';
 import {
@@ -75,7 +75,7 @@ export async function deleteVolume(trx: Transaction, { id, service_id, host_id }
   await removeVolume(trx, id);
 }
 
-/** Throws if the configuration that a service is to get does not go with its volumes: volume_single_replica, capacity_exceeded. */
+/** Throws volume_single_replica or capacity_exceeded if a new configuration does not fit the volumes. */
 export async function assertFitsVolumes(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind'>,
@@ -91,7 +91,7 @@ export async function assertFitsVolumes(
   );
 }
 
-/** True if a change may be refused because of volumes. */
+/** Returns true if a change may be refused because of volumes. */
 export function concernsVolumes(changes: Partial<ServiceConfiguration>): boolean {
   return (['plan', 'replicas', 'scaling', 'maxReplicas'] as const).some((field) => changes[field] !== undefined);
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../../../shared/core/errors.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { createWebhook, deleteWebhook, listWebhooks, type WebhookRow } from '../../../shared/webhooks/store.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
@@ -7,7 +7,7 @@ import { CreatedWebhookResponse, CreateWebhookBody, WebhookListResponse, type We
 
 const COLLECTION = '/workspaces/:workspaceId/webhooks';
 
-/** Returns a webhook without its secrets. */
+/** Presents a webhook without its secrets. */
 function presentWebhook(row: WebhookRow): WebhookView {
   return {
     id: row.id,
@@ -19,7 +19,7 @@ function presentWebhook(row: WebhookRow): WebhookView {
   };
 }
 
-/** Addresses of a workspace that are told of events. `workers/webhooks/` sends to them. */
+/** Addresses of a workspace to which events are sent, by `workers/webhooks/`. */
 export const webhookRoutes = [
   defineRoute({
     method: 'GET',
@@ -44,7 +44,7 @@ export const webhookRoutes = [
     body: CreateWebhookBody,
     status: 201,
     response: CreatedWebhookResponse,
-    // A receipt would keep the secret.
+    // A receipt would store the answer, which contains the secret.
     keyed: false,
     handler: async ({ deps, trx, body, workspace }) => {
       const { url, events } = body;

@@ -26,5 +26,5 @@ export const CreateWebhookBody = Strict({
   }),
   events: Events,
 });
-/** The secret is shown this once. */
+/** The secret appears in this answer only. */
 export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

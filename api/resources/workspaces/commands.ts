@@ -1,5 +1,5 @@
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { AppError } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
 import { consentsToPayment } from '../../../shared/workspaces/billing.js';
 import {
   type WorkspaceConfiguration,

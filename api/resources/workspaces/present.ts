@@ -1,5 +1,5 @@
 import type { Role } from '../../../shared/identity/policy.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import { budgetUsedPercent, monthlyCost } from '../../../shared/workspaces/billing.js';
 import type { WorkspaceRow } from '../../../shared/workspaces/model.js';
 import { workspaceConfiguration } from '../../../shared/workspaces/model.js';

@@ -12,7 +12,7 @@ export const WorkspaceSchema = Strict(
     name: Type.String(),
     plan: Type.String(),
     role: oneOf('Role', ROLES),
-    /** In `currency`. `budgetUsedPercent` is null if no budget is set; `alerts` are those of this month. */
+    /** Amounts are in `currency`. `budgetUsedPercent` is null without a budget; `alerts` are this month's. */
     billing: Strict({
       currency: Type.String(),
       budget: Type.Number(),
@@ -35,7 +35,7 @@ export const WorkspaceSchema = Strict(
 export type WorkspaceView = Static<typeof WorkspaceSchema>;
 
 export const WorkspaceResponse = Strict({ workspace: WorkspaceSchema });
-/** Without billing and usage, which one workspace shows. */
+/** Without billing and usage, which only the answer for one workspace has. */
 export const WorkspaceListResponse = Strict({
   workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), plan: Type.String(), role: oneOf('Role', ROLES) })),
 });

@@ -1,7 +1,7 @@
-import type { Db } from '../../../shared/core/database/client.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
 import type { PricedService } from '../../../shared/workspaces/billing.js';
 import { alertsOfMonth, type BudgetAlert } from '../../../shared/workspaces/budget-alert-store.js';
-import { type PlanUsage, planUsage, pricedServices } from '../../../shared/workspaces/usage.js';
+import { type PlanUsage, planUsage, pricedServices } from '../../../shared/workspaces/plan-usage.js';
 
 /** Reads how much of its plan and its budget a workspace uses. */
 export interface WorkspaceUsage {

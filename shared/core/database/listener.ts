@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { errorMessage } from '../errors.js';
+import { errorMessage } from '../error-registry.js';
 import type { Logger } from '../log.js';
 
 /** PostgreSQL NOTIFY channels. A notification only wakes its receiver, which reads the tables. */
@@ -19,7 +19,7 @@ const RECONNECT_MS = 500;
 
 /**
  * One connection that listens. After a lost connection every handler is called with `null`: notifications may have been
- * missed, so the handler has to reconcile everything.
+ * missed, so the handler must reconcile everything.
  */
 export class Listener {
   readonly #url: string;

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { type Db, rowsOf } from './client.js';
+import { type Db, rowsOf } from './database-client.js';
 
 const DIRECTORY = join(dirname(fileURLToPath(import.meta.url)), '../../../migrations');
 
-/** Migrations are known by their name without extension, so that a build never renames one. */
+/** Identifies migrations by their name without extension, so that builds do not change it. */
 class CompiledMigrations implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
     const files = await readdir(DIRECTORY);
@@ -29,13 +29,14 @@ class CompiledMigrations implements Knex.MigrationSource<string> {
 const OPTIONS: Knex.MigratorConfig = {
   migrationSource: new CompiledMigrations(),
   tableName: 'migrations',
-  // Migrations that only a newer version has are accepted: they only add, so that both versions run on the result.
+  // Migrations of a newer version are accepted. They only add, so this version also runs on the result.
   disableMigrationsListValidation: true,
 };
 
 /**
- * Migrates the database to this version. Two processes may do so at once, and a second run changes nothing: an advisory lock, which
- * a crash cannot leave behind, stands before knex's own lock. Returns the names it applied.
+ * Migrates the database to this version. Returns the names of the applied migrations.
+ * Several processes may do so at once, and a second run changes nothing. An advisory lock, which a crash cannot leave
+ * behind, is taken before knex's own lock.
  */
 export async function migrate(db: Db, url: string): Promise<string[]> {
   const guard = new pg.Client({ connectionString: url, application_name: 'ranvier-migrate' });
@@ -50,7 +51,7 @@ export async function migrate(db: Db, url: string): Promise<string[]> {
   }
 }
 
-/** Throws an error that says what to run, if the database lacks a migration of this version. */
+/** Throws an error that says what to run, if a migration of this version was not applied. */
 export async function assertMigrated(db: Db): Promise<void> {
   const wanted = await new CompiledMigrations().getMigrations();
   const exists = await db.schema.hasTable('migrations');

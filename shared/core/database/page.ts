@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 
-/** A place in a collection: the record that was last seen. */
+/** A position in a collection: the last record that was seen. */
 interface Position {
   createdAt: Date;
   id: string;
@@ -21,8 +21,9 @@ export interface Page<T> {
 export const COMPLETE: PageRequest = { limit: Number.POSITIVE_INFINITY, after: null };
 
 /**
- * Runs a query as one page: creation time descending, then id descending. `table` is the table or alias that owns `created_at` and
- * `id`. Times are kept to the millisecond, so that a `Date` names them exactly.
+ * Runs a query as one page: creation time descending, then id descending.
+ * `table` is the table or alias that owns `created_at` and `id`. Times are stored in milliseconds, so that a `Date` is
+ * exact.
  */
 export async function fetchPage<T extends object>(
   query: Knex.QueryBuilder<T>,
@@ -34,7 +35,7 @@ export async function fetchPage<T extends object>(
     { column: `${table}.id`, order: 'desc' },
   ]);
   if (after) query.whereRaw('(??, ??) < (?, ?)', [`${table}.created_at`, `${table}.id`, after.createdAt, after.id]);
-  // One more than asked for tells whether there is a next page.
+  // One extra row tells whether there is a next page.
   if (Number.isFinite(limit)) query.limit(limit + 1);
   const rows = (await query) as T[];
   return { items: rows.slice(0, limit), hasMore: rows.length > limit };

@@ -1,16 +1,16 @@
 import pg from 'pg';
 
-/** How the rows of a statement are read: what PostgreSQL answers to Describe. */
+/** How a statement's rows are decoded: PostgreSQL's answer to Describe. */
 interface Shape {
   columns: readonly { name: string; parse: (text: string) => unknown }[];
-  /** Each column null, so that all rows are objects of one form. */
+  /** A row of nulls, so that all rows are objects of one shape. */
   empty: Readonly<Record<string, null>>;
 }
 
-/** What this process knows of the statements of one connection. */
+/** What this process knows about the statements of one connection. */
 interface Described {
   shapes: Map<string, Shape>;
-  /** The connection without Describe. */
+  /** The connection, in a form that does not send Describe. */
   quiet: pg.Connection;
 }
 
@@ -27,11 +27,12 @@ function describedOf(connection: pg.Connection): Described {
 }
 
 /**
- * One run of a named statement. pg asks PostgreSQL to describe the columns in each run, which costs both sides more than a few rows do.
- * The description cannot change on a connection (PostgreSQL then refuses to run the statement), so this class asks for it once.
+ * One run of a named statement. pg asks PostgreSQL in each run to describe the columns, which costs both sides more
+ * than a few rows do. The description cannot change on a connection (PostgreSQL then refuses the statement), so this
+ * class asks once.
  */
 class PreparedQuery<Row> extends pg.Query {
-  /** pg reads it to know which statements a connection has parsed. */
+  /** pg uses this name to know which statements a connection has parsed. */
   readonly name: string;
   readonly #client: pg.Client;
   readonly #end: (error: unknown, rows: Row[]) => void;

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
-import type { Db, Transaction } from './client.js';
+import type { Db, Transaction } from './database-client.js';
 import { runPrepared } from './prepared-query.js';
 import { SharedConnections } from './shared-connections.js';
 
 /**
- * A statement that each connection parses once. PostgreSQL plans it once too if the plan does not depend on the values.
- * For statements of every request: parsing and planning cost more than running them.
+ * A statement that each connection parses once. PostgreSQL also plans it once if the plan does not depend on the
+ * values. Meant for statements of every request, whose parsing and planning cost more than running them.
  */
 export interface Prepared<Row> {
   readonly name: string;
@@ -16,18 +16,18 @@ export interface Prepared<Row> {
 }
 
 /**
- * Declares a statement with `$1` to `$n` for its values. It must name its columns: with `*`, connections of a process that runs on
- * would fail after a migration that adds a column.
+ * Declares a statement with `$1` to `$n` for its values.
+ * It must name its columns: with `*`, open connections would fail after a migration that adds a column.
  */
 export function prepare<Row>(text: string): Prepared<Row> {
   if (/[\s.]\*\s*(,|\bfrom\b|$)/i.test(text)) throw new Error(`a prepared statement names its columns: ${text}`);
   return { name: `ranvier_${createHash('sha256').update(text).digest('hex').slice(0, 20)}`, text };
 }
 
-/** Gives a column its type, in an object that declares the columns of a row. The value is never used. */
+/** Declares a column's type, in an object that lists the columns of a row. The value is never used. */
 export const column = <Type>() => undefined as Type;
 
-/** Returns the rows of a prepared statement, on a connection of the pool or on that of the transaction. */
+/** Returns the rows of a prepared statement, on a pooled connection or on the transaction's. */
 export async function rowsOfPrepared<Row>(
   db: Db,
   statement: Prepared<Row>,
@@ -39,10 +39,7 @@ export async function rowsOfPrepared<Row>(
 const BEGIN = prepare<never>('begin');
 const COMMIT = prepare<never>('commit');
 
-/**
- * Returns the rows of several prepared statements without values, in one transaction. They are sent at once, so they cost one round
- * trip.
- */
+/** Returns the rows of several prepared statements without values. Runs them in one transaction and one round trip. */
 export async function rowsOfBatch<Rows extends readonly unknown[]>(
   db: Db,
   statements: { readonly [Index in keyof Rows]: Prepared<Rows[Index]> },
@@ -68,8 +65,8 @@ export async function rowOfPrepared<Row>(
 const named = new Map<string, { statement: Prepared<unknown>; names: string[] }>();
 
 /**
- * Returns the rows of a statement with `:name` for its values, prepared once for each text. Texts are made of code and never of
- * input, so there are few.
+ * Returns the rows of a statement with `:name` for its values, prepared once for each text.
+ * Texts come from code and never from input, so there are few.
  */
 export async function rowsOfNamed<Row>(
   db: Db,
@@ -99,8 +96,8 @@ function numbered(text: string, values: Readonly<Record<string, unknown>>) {
 const shared = new WeakMap<object, SharedConnections>();
 
 /**
- * Runs a short read on a connection that reads of other requests use at the same time. It must wait for no lock, and be outside of
- * a transaction.
+ * Runs a short read on a connection that other requests share.
+ * It must not wait for locks, and must be outside of a transaction.
  */
 export async function rowOfShared<Row>(
   db: Db,
@@ -114,20 +111,20 @@ export async function rowOfShared<Row>(
 }
 
 /**
- * Returns the rows of a prepared statement on this connection. Statements may be sent before those sent earlier have
- * their answers.
+ * Returns the rows of a prepared statement on this connection.
+ * The connection may send it before earlier answers have arrived.
  */
 async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, values: readonly unknown[]): Promise<Row[]> {
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
-    // The stack that leads to the socket says nothing, so it is replaced by the caller's.
+    // The stack inside of the socket code does not help, so it is replaced by the caller's.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }
 }
 
-/** Waits for all, so that none is under way when the connection is used again. Throws what the first that failed has thrown. */
+/** Waits for all, so that none is in progress when the connection is used again. Throws the first failure. */
 async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(sent);
   return outcomes.map((outcome) => {
@@ -137,7 +134,7 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 }
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
-  // A transaction that has ended has given its connection back, which others use.
+  // A transaction that has ended has returned its connection, which others may be using.
   if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
     throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();

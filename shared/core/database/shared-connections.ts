@@ -1,11 +1,11 @@
 import type pg from 'pg';
 
-/** Connections that are shared at once. One backend of PostgreSQL uses one processor. */
+/** The most connections that are shared at once. One backend of PostgreSQL uses one processor. */
 const LANES = 2;
 
 interface Lane {
   connection: Promise<pg.Client>;
-  /** Users that have not ended. */
+  /** Running reads on this connection. */
   users: number;
   /** True if a read has failed: the connection may be lost. */
   hasFailed: boolean;
@@ -18,9 +18,9 @@ interface Pool {
 }
 
 /**
- * Lets many short reads use one connection at the same time. Each is sent at once, and PostgreSQL answers them in turn. Under load
- * that saves both sides most of their system calls, and the pool its work. Without users the connection returns to the pool. The
- * pool's connections have to be made with `pipeline: true`.
+ * Lets many short reads use one connection at the same time. Each is sent at once, and PostgreSQL answers them in
+ * order. Under load this saves both sides most of their system calls, and the pool its work. An unused connection
+ * returns to the pool. The pool's connections must be made with `pipeline: true`.
  */
 export class SharedConnections {
   readonly #pool: Pool;
@@ -30,7 +30,7 @@ export class SharedConnections {
     this.#pool = pool;
   }
 
-  /** Rejects with what `read` rejects with, or if no connection can be had. */
+  /** Runs a read. Rejects as `read` does, or if no connection is available. */
   async use<T>(read: (connection: pg.Client) => Promise<T>): Promise<T> {
     const lane = this.#lane();
     lane.users += 1;
@@ -46,7 +46,7 @@ export class SharedConnections {
     }
   }
 
-  /** Returns a lane without users, or a new one, or the one with the fewest users. */
+  /** Returns an unused lane, otherwise a new one, otherwise the one with the fewest reads. */
   #lane(): Lane {
     const [first, ...others] = this.#lanes;
     if (this.#lanes.length < LANES || !first) {
@@ -66,11 +66,11 @@ export class SharedConnections {
     this.#close(lane);
     lane.connection.then(
       async (connection) => {
-        // The error of a lost connection comes before its end, and the pool hands out a connection that has not ended.
+        // A lost connection reports its error before its end, and the pool reuses connections that have not ended.
         if (lane.hasFailed) await connection.end();
         await this.#pool.releaseConnection(connection);
       },
-      // Its users have got the error.
+      // The reads have already got the error.
       () => undefined,
     );
   }

@@ -14,7 +14,7 @@ import {
   urlOf,
 } from './setting.js';
 
-/** `auto` runs what needs no language of its own, and compiled programs. */
+/** `auto` is for projects without a known language, and for compiled programs. */
 const BASE_IMAGES: Readonly<Record<string, string>> = {
   node: 'node:22-bookworm-slim',
   python: 'python:3.13-slim-bookworm',
@@ -157,7 +157,7 @@ export const HOSTING_SETTINGS = {
   PATH: worker(text(''), 'The folders in which the `railpack` program is looked for.', "the system's"),
 };
 
-/** Runtime → image; images that are not given are the usual ones. */
+/** Parses runtime → image. Missing entries get the default images. */
 function baseImages(): Kind<Record<string, string>> {
   const parse: Kind<Record<string, string>>['parse'] = (text, report) => {
     const given: Record<string, string> = {};

@@ -5,29 +5,29 @@ export const PROCESSES = ['start', 'api', 'worker', 'edge', 'migrate', 'admin'] 
 /** A program that uses a setting; `start` is `npm start`. */
 export type Process = (typeof PROCESSES)[number];
 
-/** One environment variable: the row of the documentation's table, and how its text becomes a value. */
+/** One environment variable: its row in the documentation's table, and how its text becomes a value. */
 export interface Setting<T> {
   kind: Kind<T>;
   processes: readonly Process[];
   /** Markdown, one sentence or more. */
   meaning: string;
-  /** What the documentation shows as the default, if the text itself would not explain it. */
+  /** The default that the documentation shows, if the text itself would not explain it. */
   shownDefault: string | undefined;
 }
 
-/** Reports what is wrong, as the rest of a sentence that begins with the variable's name. `given` is the offending text. */
+/** Reports a problem, as the rest of a sentence that begins with the variable's name. `given` is the offending text. */
 export type Report = (problem: string, given?: string) => void;
 
 export interface Kind<T> {
-  /** The value counts only if nothing was reported. */
+  /** Parses the text. The value counts only if no problem was reported. */
   parse(text: string, report: Report): T;
-  /** Parsed if the variable is absent or empty. */
+  /** The text to parse if the variable is absent or empty. */
   fallback: string;
-  /** No message shows the text, and the value prints as [REDACTED]. */
+  /** True if no message may show the text. The value then prints as [REDACTED]. */
   secret: boolean;
 }
 
-/** Declares a setting. `meaning` is Markdown of the documentation's table. */
+/** Declares a setting. `meaning` is Markdown for the documentation's table. */
 export function setting<T>(
   kind: Kind<T>,
   processes: readonly Process[] | 'all',
@@ -66,7 +66,7 @@ function parseText(text: string, report: Report, rule?: Rule): string {
   return text;
 }
 
-/** Returns the text itself. */
+/** Accepts any text, or texts that satisfy the rule. */
 export function text(fallback: string, rule?: Rule): Kind<string> {
   return { fallback, secret: false, parse: (given, report) => parseText(given, report, rule) };
 }
@@ -101,13 +101,13 @@ export function secret(kind: Kind<string | null>): Kind<Sensitive | null> {
   return { ...kind, secret: true, parse };
 }
 
-/** Returns a list whose items print as [REDACTED]. */
+/** Accepts a list whose items print as [REDACTED]. */
 export function secrets(kind: Kind<string[]>): Kind<Sensitive[]> {
   const parse = (given: string, report: Report) => kind.parse(given, report).map((value) => new Sensitive(value));
   return { ...kind, secret: true, parse };
 }
 
-/** Returns a whole number from `min` to `max`. */
+/** Accepts a whole number from `min` to `max`. */
 export function integer(fallback: number, min: number, max: number): Kind<number> {
   const parse = (given: string, report: Report) => {
     const value = Number(given);
@@ -119,7 +119,7 @@ export function integer(fallback: number, min: number, max: number): Kind<number
   return { fallback: String(fallback), secret: false, parse };
 }
 
-/** Returns a TCP port. */
+/** Accepts a TCP port. */
 export function port(fallback: number): Kind<number> {
   return integer(fallback, 1, 65_535);
 }
@@ -145,7 +145,7 @@ export function choice<const T extends string>(values: readonly T[], fallback: N
   return { fallback, secret: false, parse };
 }
 
-/** Accepts a comma list, without empty items. The rule is for one item. */
+/** Accepts a comma-separated list without empty items. The rule applies to each item. */
 export function list(fallback: string, rule?: Rule): Kind<string[]> {
   const parse = (given: string, report: Report) => {
     const items = given.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
 import { peerUser } from '../../../api/auth/peer-user.js';
-import { clientOfSocket, localClient } from '../../../api/http/client.js';
+import { clientOfSocket, localClient } from '../../../api/http/client-identity.js';
 
 describe('The user at the other end of a connection', () => {
   let server: Server;

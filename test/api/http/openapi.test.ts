@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
 import { RE2JS } from 're2js';
 import { ROUTES } from '../../../api/resources/index.js';
-import { ERROR_REGISTRY, type ErrorCode } from '../../../shared/core/errors.js';
+import { ERROR_REGISTRY, type ErrorCode } from '../../../shared/core/error-registry.js';
 import { type Json, type TestApi, useTestApi } from '../../support/api.js';
 import { assertConforms, DOCUMENT, OPERATIONS } from '../../support/openapi.js';
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import Koa from 'koa';
-import type { ApiState } from '../../../api/http/state.js';
+import type { ApiState } from '../../../api/http/request-state.js';
 import { type RunningServer, startServer } from '../../../api/server.js';
 import { eventually } from '../../support/processes.js';
 

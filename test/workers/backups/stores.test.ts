@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { Sensitive } from '../../../shared/core/sensitive.js';
-import { isDiskFull } from '../../../workers/backups/archive.js';
+import { isDiskFull } from '../../../workers/backups/backup-archive.js';
 import type { BackupStore } from '../../../workers/backups/backup-store.js';
 import { FolderStore } from '../../../workers/backups/folder-store.js';
 import { S3Store } from '../../../workers/backups/s3-store.js';

@@ -7,7 +7,7 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import type { Start } from '../../../workers/builders/detection/application.js';
 import { projectOf } from '../../../workers/builders/files/project-files.js';
 import { readFiles } from '../../../workers/builders/reader/read-files.js';
-import { BuildError } from '../../../workers/failures/explained.js';
+import { BuildError } from '../../../workers/failures/explained-errors.js';
 import { ownProcessorMs } from '../../support/processor-time.js';
 import { type Files, packageJson, writeFiles } from '../../support/repositories.js';
 

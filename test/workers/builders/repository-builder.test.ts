@@ -13,7 +13,7 @@ import { createRepositoryBuilder } from '../../../workers/builders/repository-bu
 import { FolderImageStore } from '../../../workers/builders/result/folder-image-store.js';
 import { buildMemoryMb } from '../../../workers/builders/steps/build-commands.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
-import { BuildError } from '../../../workers/failures/explained.js';
+import { BuildError } from '../../../workers/failures/explained-errors.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { GitSource } from '../../../workers/sources/git-source.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { createLogger } from '../../../shared/core/log.js';
-import { discardTree, emptyTrash, removeTree } from '../../../workers/core/folders.js';
+import { discardTree, emptyTrash, removeTree } from '../../../workers/core/remove-folders.js';
 
 /** Nested folders with a path that is longer than every system allows. */
 function makeDeep(folder: string): void {

@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { openPasswords, prepareDataServer } from '../../../shared/data/commands.js';
 import { ADMIN_USER, storageBytes } from '../../../shared/data/model.js';
 import { findDataServer } from '../../../shared/data/store.js';
-import { databasePlanOf } from '../../../shared/services/catalog.js';
+import { databasePlanOf } from '../../../shared/services/plan-catalog.js';
 import { folderBytes } from '../../../workers/data/folder-bytes.js';
 import { settlePostgres } from '../../../workers/data/settle-postgres.js';
 import { watchStorage } from '../../../workers/data/storage-watch.js';

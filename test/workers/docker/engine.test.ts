@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, expect } from 'chai';
-import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/engine.js';
+import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/docker-engine.js';
 import { closeStreamsOfLostEngine } from '../../../workers/docker/engine-watch.js';
 
 describe('Talking to a Docker engine', () => {

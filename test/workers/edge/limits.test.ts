@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { Containment, containUncaught, type EdgeCounters } from '../../../workers/edge/proxy/containment.js';
 import { EncoderBudget } from '../../../workers/edge/proxy/sites/encoder-budget.js';
-import { Connections } from '../../../workers/edge/proxy/visitors/connections.js';
+import { Connections } from '../../../workers/edge/proxy/visitors/bounded-connections.js';
 import { eventually } from '../../support/processes.js';
 import { Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 

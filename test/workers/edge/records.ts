@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '../../../shared/core/database/client.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
 import { CHANNELS } from '../../../shared/core/database/listener.js';
 import type { TestReplica } from './support.js';
 

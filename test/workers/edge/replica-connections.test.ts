@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import { containUncaught, ownSocket } from '../../../workers/edge/proxy/containment.js';
 import type { Exchange } from '../../../workers/edge/proxy/exchange.js';
-import { Attempt, type Outcome } from '../../../workers/edge/proxy/replicas/attempt.js';
+import { Attempt, type Outcome } from '../../../workers/edge/proxy/replicas/replica-attempt.js';
 import { Upstream } from '../../../workers/edge/proxy/replicas/upstream.js';
 import { eventually } from '../../support/processes.js';
 import { ask, Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ReleaseError } from '../../../workers/failures/explained.js';
+import { ReleaseError } from '../../../workers/failures/explained-errors.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 
 /** A runtime under test and releases for it. */

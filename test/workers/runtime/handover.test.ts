@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { LogBatchRow } from '../../../shared/logs/model.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
-import { markedProcesses } from '../../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../../workers/sandbox/process-table.js';
 import { isRoot } from '../../../workers/sandbox/service-users.js';
 import { eventually } from '../../support/processes.js';
 import { ask, never, TestHost } from './host.js';

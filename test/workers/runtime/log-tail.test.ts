@@ -1,9 +1,9 @@
 import { appendFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { Transaction } from '../../../shared/core/database/client.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
 import type { LogLine } from '../../../shared/logs/model.js';
-import { Masker } from '../../../workers/masking/mask.js';
+import { Masker } from '../../../workers/masking/masker.js';
 import type { ReplicaRow } from '../../../workers/replicas/rows.js';
 import { LogTail } from '../../../workers/runtime/process/log-tail.js';
 import { TestHost } from './host.js';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 import { expect } from 'chai';
 import { acknowledgeRoutes } from '../../../shared/routing/store.js';
-import { ReleaseError } from '../../../workers/failures/explained.js';
+import { ReleaseError } from '../../../workers/failures/explained-errors.js';
 import { restingPorts } from '../../../workers/replicas/port-store.js';
 import type { RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { eventually } from '../../support/processes.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../../shared/core/database/client.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
 import type { ImageManifest } from '../../../shared/images/model.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Db } from '../../../shared/core/database/client.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { never } from './host.js';
 import { storeRun } from './release-record.js';

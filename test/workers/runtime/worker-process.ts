@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../../shared/core/config.js';
-import { createDatabase } from '../../../shared/core/database/client.js';
+import { createDatabase } from '../../../shared/core/database/database-client.js';
 import { Listener } from '../../../shared/core/database/listener.js';
 import { createLogger } from '../../../shared/core/log.js';
 import { createToolchains } from '../../../workers/builders/toolchains/toolchain-store.js';
-import { ReleaseError } from '../../../workers/failures/explained.js';
+import { ReleaseError } from '../../../workers/failures/explained-errors.js';
 import { insertLogBatches } from '../../../workers/logs/batch-store.js';
 import { CheckRecorder } from '../../../workers/runtime/check-recorder.js';
 import { createProcessRuntime } from '../../../workers/runtime/process/process-host.js';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
-import { INIT } from '../../../workers/sandbox/programs.js';
+import { INIT } from '../../../workers/sandbox/shell-programs.js';
 
 /** A name ends the first line that the kernel prints of its process, and looks like the rest of that line. */
 const NAME = ') /e*/passw*\\n';

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 import { createLogger } from '../../../shared/core/log.js';
-import { removeTree } from '../../../workers/core/folders.js';
+import { removeTree } from '../../../workers/core/remove-folders.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
-import { markedProcesses } from '../../../workers/sandbox/proc.js';
+import { markedProcesses } from '../../../workers/sandbox/process-table.js';
 import type { RunOptions, RunOutcome, Sandbox, SandboxLevel, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
 import { isRoot, ownDirectory } from '../../../workers/sandbox/service-users.js';
 

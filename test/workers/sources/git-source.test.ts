@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
-import { SourceError } from '../../../workers/failures/explained.js';
+import { SourceError } from '../../../workers/failures/explained-errors.js';
+import type { AddressPolicy } from '../../../workers/sources/checked-remote.js';
 import { GitSource } from '../../../workers/sources/git-source.js';
-import type { AddressPolicy } from '../../../workers/sources/remote.js';
 import type { RepositorySource } from '../../../workers/sources/repository-source.js';
 import { eventually } from '../../support/processes.js';
 import {

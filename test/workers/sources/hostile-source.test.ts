@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ChildLimits } from '../../../shared/core/limited-child.js';
 import { createLogger } from '../../../shared/core/log.js';
-import { SourceError } from '../../../workers/failures/explained.js';
+import { SourceError } from '../../../workers/failures/explained-errors.js';
+import type { AddressPolicy } from '../../../workers/sources/checked-remote.js';
 import { GitSource } from '../../../workers/sources/git-source.js';
-import type { AddressPolicy } from '../../../workers/sources/remote.js';
 import { deltaBomb, idOf, packed, packOf, pktLine, TYPE } from '../../support/packs.js';
 import { createRepository, type TestRepository } from '../../support/repositories.js';
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
-import { removeTree, touch } from '../../core/folders.js';
+import { removeTree, touch } from '../../core/remove-folders.js';
 import { isRoot } from '../../sandbox/service-users.js';
 import { usedMb } from '../files/folder-size.js';
 

@@ -21,7 +21,7 @@ export interface InstalledNode {
 }
 
 /**
- * Finds the Node.js version that the installed packages need, and what the most demanding framework needs.
+ * Finds the versions of Node.js that the installed packages and the most demanding framework need.
  * Only packages that package.json itself names are read.
  */
 export async function installedNode({ app, folders }: InstalledInput): Promise<InstalledNode> {

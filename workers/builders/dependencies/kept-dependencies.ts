@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { exists } from '../../../shared/core/exists.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
-import { type DiscardDeps, removeTree, touch } from '../../core/folders.js';
+import { type DiscardDeps, removeTree, touch } from '../../core/remove-folders.js';
 import { isRecord } from '../files/json-values.js';
 import type { FolderImageStore } from '../result/folder-image-store.js';
 import { DependencyCopy } from './dependency-copy.js';
@@ -13,7 +13,7 @@ interface Deps extends DiscardDeps {
 }
 
 /**
- * Returns the folder that records, for each service, the image with its dependencies or a copy of them.
+ * Returns the folder that records where each service's dependencies are: in an image, or in a copy.
  * Names in it begin with the service's id.
  */
 export function dependenciesFolder(dataDir: string): string {

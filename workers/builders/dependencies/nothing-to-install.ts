@@ -8,8 +8,8 @@ import { DEPENDENCY_FIELDS, LOCKS, SCRIPTS } from './locked-install.js';
 const SOURCES = [...DEPENDENCY_FIELDS, 'workspaces'];
 
 /**
- * Returns true if neither package.json nor a lock file names a package, and no script runs.
- * npm itself needs half a second to find that out.
+ * Returns true if package.json and lock file name no package, and no script runs.
+ * The check saves half a second, which npm needs to find that out.
  */
 export async function hasNothingToInstall(
   app: string,

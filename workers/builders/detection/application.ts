@@ -3,7 +3,7 @@ import type { ProjectFiles } from '../files/project-files.js';
 
 /** A framework that `@netlify/build-info` or our own table found. */
 export interface FoundFramework {
-  /** Its id in build-info or in our table. */
+  /** The framework's id in build-info or in our table. */
   id: string;
   name: string;
   /** The version in package.json, such as `15.2.1`; null if package.json names none. */

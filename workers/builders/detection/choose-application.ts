@@ -83,7 +83,8 @@ function namesFor(kind: ServiceKind): readonly string[] {
 }
 
 /**
- * Returns the application whose folder has the likeliest of these names; null if none has one, or if several share it.
+ * Returns the application whose folder has the likeliest of these names.
+ * Returns null if none has one, or if several share it.
  */
 function byName(applications: readonly FoundApplication[], names: readonly string[]): FoundApplication | null {
   for (const name of names) {
@@ -100,10 +101,7 @@ function wordsOf({ rootDirectory }: FoundApplication): string[] {
 /** Scripts of the root that may start an application's script; the most significant first. */
 const SCRIPTS = ['start', 'start:prod', 'build', 'deploy', 'preview', 'dev', 'serve'];
 
-/**
- * Returns the application whose script a script of the root runs, for example by `yarn workspace web start`; null if
- * there is none.
- */
+/** Returns the application that a script of the root runs, as in `yarn workspace web start`; null if none. */
 function namedByRoot({ app, files }: ChoiceInput['root'], applications: readonly FoundApplication[]): Choice | null {
   for (const script of SCRIPTS) {
     const text = (app?.manifest.scripts[script] ?? '').slice(0, 4096);

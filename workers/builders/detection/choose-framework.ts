@@ -4,8 +4,8 @@ import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './script-words.js';
 
 /**
- * Returns the framework of an application: a row of our table if it contains the framework that build-info found,
- * otherwise that framework.
+ * Returns the framework of an application.
+ * This is a row of our table if it contains the framework that build-info found, otherwise that framework.
  */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);

@@ -1,5 +1,5 @@
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { folderInside } from '../files/project-files.js';
 import { LANGUAGES } from '../languages/languages.js';
 import { node } from '../languages/node.js';

@@ -26,7 +26,10 @@ export interface DetectedProject {
   notes: string[];
 }
 
-/** Returns a project that has only files: no workspace, no settings for other platforms, no pages below. */
+/**
+ * Returns a project that has only files.
+ * It has no workspace, no settings for other platforms, and no pages below.
+ */
 export function plainProject(files: ProjectFiles): DetectedProject {
   const text = files.text('package.json');
   const app = text === undefined ? null : { files, manifest: readManifest(text), framework: null, nx: null };
@@ -66,8 +69,8 @@ const EMPTY = readManifest('{}');
 const MAX_BY_PATTERN = 20;
 
 /**
- * Returns the files that detection of languages reads: names, and patterns such as `*.csproj`, which match in the
- * folder itself.
+ * Returns the files that detection of languages reads.
+ * Names, and patterns such as `*.csproj`, which match in the folder itself.
  */
 function readFiles(names: Iterable<string>): string[] {
   const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
@@ -85,7 +88,7 @@ const CONFIGURED: Readonly<Record<string, string>> = {
   'vite.config': 'vite',
 };
 
-/** Keeps the frameworks that the application configures, because an Nx root installs those of all applications. */
+/** Keeps the frameworks that the application configures. An Nx root installs those of all applications. */
 function configuredOnly(dependencies: PackageManifest['dependencies'], files: ProjectFiles): Record<string, string> {
   const stems = Object.keys(CONFIGURED).filter((stem) => SCRIPTS.some((end) => files.has(`${stem}.${end}`)));
   const own = stems.map((stem) => CONFIGURED[stem]);

@@ -53,7 +53,7 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   return [...starts, ...(compiles ? compiledEntries(app) : []), ...sourceEntry(app, run)];
 }
 
-/** bun runs TypeScript without compiling it. */
+/** Returns how to start a source file, which only bun can run without compiling it. */
 function sourceEntry(app: Application, run: string): Start[] {
   if (!run.startsWith('bun')) return [];
   const { main, module } = app.manifest;
@@ -63,7 +63,8 @@ function sourceEntry(app: Application, run: string): Start[] {
 }
 
 /**
- * Returns how to start an entry in TypeScript that no build compiles: with a program that runs TypeScript, or compiled.
+ * Returns how to start an entry in TypeScript that no build compiles.
+ * With a program that runs TypeScript, or compiled.
  */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
@@ -73,7 +74,10 @@ export function unbuiltEntries(app: Application): Start[] {
     : [{ command: `${runner} ${source}`, needs: source }];
 }
 
-/** Returns the file in TypeScript that a script runs, or that has the usual name of an entry; null if there is none. */
+/**
+ * Returns the file in TypeScript that a script runs, or that has the usual name of an entry.
+ * Returns null if there is none.
+ */
 function sourceOf({ files, manifest: { scripts, main } }: Application): string | null {
   const texts = ['dev', 'start:dev', 'watch', 'start'].map((name) => scripts[name]?.slice(0, 4096));
   const named = [...texts, main].flatMap((text) => TYPESCRIPT.exec(text ?? '')?.[0] ?? []);

@@ -20,10 +20,9 @@ export interface ServedFolder {
 }
 
 /**
- * Returns the folder that a command only serves with a program that the project does not install, such as `npx serve
- * dist`.
- * Returns null for every other command. The platform publishes that folder: a replica has no registry from which to
- * fetch the program.
+ * Returns the folder of a command that only serves files, such as `npx serve dist`.
+ * Returns null for other commands, and if the project installs the program. A replica has no registry from which to
+ * fetch the program, so the platform publishes the folder instead.
  */
 export function servedFolder(command: string, app: Pick<Application, 'manifest'>): ServedFolder | null {
   const words = withoutPrefixes(commandsOf(command).at(-1) ?? []);

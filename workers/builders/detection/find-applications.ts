@@ -124,8 +124,8 @@ const PLACED = [
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
 /**
- * Returns false for a folder that names a framework but has nothing to build: the packages in it serve the folders
- * below.
+ * Returns false for a folder that names a framework but has nothing to build.
+ * The packages in it serve the folders below.
  */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);

@@ -67,7 +67,7 @@ export function decideNode(input: NodeInput): NodeDecision {
   const likely = buildOf(known, row, run);
   const starts = input.kind === 'static' ? [] : startsOf({ ...input, app: known }, row, likely !== null, notes);
   const isSite = starts.length === 0;
-  // A server may have a bundler among its packages without using it.
+  // A bundler among a server's packages does not mean that the project is a site.
   const [first] = starts;
   const startsAnyway = row?.starts === undefined || (first?.needs != null && exists(known, first.needs));
   const unused = !isSite && app.nx === null && startsAnyway && likely !== null && !likely.startsWith(`${run} `);

@@ -41,8 +41,8 @@ const PACKAGERS = new Set(
 );
 
 /**
- * Returns the script that calls the framework's own build, if the script `build` only packs the library whose pages the
- * framework shows; null otherwise.
+ * Returns the script that calls the framework's own build; null if it is not needed.
+ * It is needed if the script `build` only packs the library whose pages the framework shows.
  */
 function pagesScript(app: Application, command: string, script: string): string | null {
   const { scripts } = app.manifest;
@@ -68,7 +68,7 @@ const WITH_OLD_WEBPACK = {
   '@angular/cli': 12,
 };
 
-/** Webpack 4 uses a hash that OpenSSL 3 has only with this option. Older versions of Node.js refuse the option. */
+/** Returns the option that Webpack 4 needs with OpenSSL 3, for a hash. Older versions of Node.js refuse the option. */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
   if (node !== null && !semver().intersects(node, '>=17')) return {};
   const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
@@ -101,8 +101,8 @@ export function generatesClient(app: Application): boolean {
 }
 
 /**
- * Returns the other package managers that a project calls in these commands, or in scripts that always run.
- * npm is always installed.
+ * Returns the other package managers that the project calls. npm is always installed.
+ * It may call them in these commands, or in scripts that always run.
  */
 export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
   const { scripts } = app.manifest;
@@ -131,10 +131,7 @@ export function missingEnvFiles({ manifest, files }: Application): string[] {
   return [...new Set(found)].filter((file) => !files.has(file)).slice(0, 5);
 }
 
-/**
- * Returns the command that compiles TypeScript, if no build writes the file to start and the repository does not have
- * it.
- */
+/** Returns the command that compiles the file to start. Null if a build writes it or the repository has it. */
 export function compilation(app: Application, starts: readonly Start[], run: string): string | null {
   const needs = starts[0]?.needs ?? null;
   if (needs === null || exists(app, needs) || !app.files.has('tsconfig.json')) return null;
@@ -145,7 +142,7 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/** Returns true if the repository has the program, also if it is named without its ending or by its folder. */
+/** Returns true if the repository has the program. Its ending may be missing, or its folder be named. */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

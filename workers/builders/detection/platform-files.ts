@@ -1,6 +1,6 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { filled, isRecord } from '../files/json-values.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { parseToml, parseYaml } from '../files/yaml-and-toml.js';
@@ -83,7 +83,7 @@ function parserOf(file: string): (text: string) => unknown {
   return (text) => JSON.parse(text) as unknown;
 }
 
-/** https://render.com/docs/blueprint-spec: uses the first service of the wanted kind and folder. */
+/** Reads render.yaml (https://render.com/docs/blueprint-spec). Uses the first service of the wanted kind and folder. */
 function readRender({ services }: Record<string, unknown>, { kind, rootDirectory }: Parameters<Reader>[1]) {
   const all = Array.isArray(services) ? services.filter(isRecord) : [];
   const isStatic = (service: Record<string, unknown>) => (service.runtime ?? service.env) === 'static';
@@ -135,7 +135,10 @@ function readNetlify({ build, redirects }: Record<string, unknown>, { rootDirect
   };
 }
 
-/** Strips `base` from `publish`: it should be relative to `base`, but many write it relative to the repository. */
+/**
+ * Strips `base` from `publish`.
+ * It should be relative to `base`, but many write it relative to the repository.
+ */
 function withoutBase(path: string | null, base: string): string | null {
   return base !== '' && path?.startsWith(`${base}/`) ? path.slice(base.length + 1) : path;
 }

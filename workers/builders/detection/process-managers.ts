@@ -7,8 +7,9 @@ const PM2 = /(^|[\s;&|])(?:npx )?pm2 (?:start|startOrRestart|startOrReload)\s+([
 const EGG = /^(?:[\w=]+\s)*egg-scripts start\b[^&|;\n]*\s--daemon\b/;
 
 /**
- * Returns the command with which PM2 or Egg.js stays in the foreground; null for a command that starts neither.
- * PM2 has `pm2-runtime` for this. If the project does not depend on PM2, Node.js runs the file itself.
+ * Returns the command with which PM2 or Egg.js stays in the foreground.
+ * Returns null for a command that starts neither. PM2 has `pm2-runtime` for this. If the project does not depend on
+ * PM2, Node.js runs the file itself.
  */
 export function withoutDaemon(command: string, app: Pick<Application, 'manifest'>): string | null {
   if (EGG.test(command.slice(0, 4096))) return command.replace(/\s--daemon\b/g, '');

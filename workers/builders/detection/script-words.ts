@@ -1,6 +1,6 @@
-/** Later commands of a line are ignored. */
+/** Only this many commands of a line are read. */
 const MAX_COMMANDS = 50;
-/** Later characters of a line are ignored. */
+/** Only this many characters of a line are read. */
 export const MAX_LINE_LENGTH = 4096;
 
 const EXECUTORS = new Set(['npx', 'bunx', 'pnpx', 'exec', 'env', 'cross-env', 'cross-env-shell', 'dotenv', 'dotenvx']);
@@ -37,7 +37,7 @@ export function withoutPrefixes(words: readonly string[]): readonly string[] {
   return words.slice(at);
 }
 
-/** Returns the program's name without folder and version: `node_modules/.bin/vite` and `vite@5` → `vite`. */
+/** Returns a program's name without folder and version. `node_modules/.bin/vite` and `vite@5` become `vite`. */
 export function nameOf(word: string): string {
   const name = word.startsWith('@') ? word : (word.split('/').at(-1) ?? word);
   const version = name.indexOf('@', 1);

@@ -50,7 +50,10 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   return uses.find(({ use }) => use === 'preview') ?? { use: 'production' };
 }
 
-/** Returns what a line runs before its last command, if each command waits for the one before; null otherwise. */
+/**
+ * Returns what a line runs before its last command, if each command waits for the one before.
+ * Returns null otherwise.
+ */
 function stepsBefore(line: string): string | null {
   if (line.length > MAX_LINE_LENGTH || /[;|\n"'`\\]|(?<!&)&(?!&)/.test(line)) return null;
   return line.slice(0, line.lastIndexOf('&&')).trim();
@@ -167,8 +170,8 @@ function isWatch(word: string): boolean {
 }
 
 /**
- * Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`; `nodemon app.js` →
- * `node app.js`.
+ * Removes the watcher: `nodemon -e js,ts --exec ts-node src/index.ts` → `ts-node src/index.ts`.
+ * Likewise `nodemon app.js` → `node app.js`.
  */
 function withoutWatcher(tool: string, rest: readonly string[], { main }: About): CommandUse {
   const words: string[] = [];
@@ -205,7 +208,10 @@ function isPlain(words: readonly string[]): boolean {
   return words.every((word) => /^[\w./@:=+-]+$/.test(word));
 }
 
-/** Returns the file that a command such as `node dist/main` runs, relative to the project; null for other commands. */
+/**
+ * Returns the file that a command such as `node dist/main` runs, relative to the project.
+ * Returns null for other commands.
+ */
 export function fileOf(command: string, scripts: Scripts): string | null {
   let words = commandsOf(command).at(-1) ?? [];
   for (let depth = 0; depth < DEEPEST; depth++) {

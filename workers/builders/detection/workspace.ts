@@ -1,6 +1,6 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isRecord } from '../files/json-values.js';
 import { type PackageManifest, readManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
@@ -51,7 +51,10 @@ function patternsIn(parse: () => unknown, file: string): string[] | null {
   return Array.isArray(list) ? list.filter((pattern) => typeof pattern === 'string').slice(0, MAX_PATTERNS) : null;
 }
 
-/** Returns the folders below `root` that have a package.json and match the patterns; `!` excludes folders. */
+/**
+ * Returns the folders below `root` that have a package.json and match the patterns.
+ * `!` excludes folders.
+ */
 export function packageFolders(tree: RepositoryTree, root: string, patterns: readonly string[]): string[] {
   const wanted = matcher(patterns.filter((pattern) => !pattern.startsWith('!')));
   const unwanted = matcher(patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1)));
@@ -62,7 +65,7 @@ export function packageFolders(tree: RepositoryTree, root: string, patterns: rea
     .filter((folder) => wanted(folder.slice(prefix)) && !unwanted(folder.slice(prefix)));
 }
 
-/** RE2 takes linear time for every pattern and path. */
+/** Returns a function that matches paths. RE2 takes linear time for every pattern and path. */
 function matcher(patterns: readonly string[]): (path: string) => boolean {
   const expressions = patterns.filter((pattern) => pattern.length <= MAX_PATTERN_LENGTH).map(expressionOf);
   if (expressions.length === 0) return () => false;
@@ -128,7 +131,8 @@ function neededPackages(packages: readonly WorkspacePackage[], folders: readonly
 }
 
 /**
- * Returns the folders, relative to the workspace, of packages that neither the package in `folder` nor the root needs.
+ * Returns the folders of packages that neither the package in `folder` nor the root needs.
+ * They are relative to the workspace.
  */
 export function unneededPackages({ folder: root, manifest, packages }: Workspace, folder: string): string[] {
   const own = [root, folder];

@@ -1,5 +1,5 @@
-import { DOCKER_HUB, parseImage } from '../../../shared/images/reference.js';
-import { BuildError } from '../../failures/explained.js';
+import { DOCKER_HUB, parseImage } from '../../../shared/images/image-reference.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile-instructions.js';
 
 export interface GuardOptions {

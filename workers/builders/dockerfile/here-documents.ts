@@ -46,8 +46,8 @@ interface PlainInstruction extends PlainDockerfile {
 }
 
 /**
- * Returns the COPY of here-documents at a line as a COPY from `HERE_CONTEXT`; null if the line is no such COPY, or a
- * document has no end.
+ * Returns the COPY of here-documents at a line as a COPY from `HERE_CONTEXT`.
+ * Returns null if the line is no such COPY, or a document has no end.
  */
 function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstruction | null {
   const [, flags = '', marks = '', , target] = COPY.exec(lines[index] ?? '') ?? [];
@@ -67,8 +67,8 @@ function copyOf(lines: readonly string[], index: number, ends: Ends): PlainInstr
 }
 
 /**
- * Returns the RUN with a here-document at a line as a list of words; null if the line is no such RUN, or the document
- * has no end.
+ * Returns the RUN with a here-document at a line as a list of words.
+ * Returns null if the line is no such RUN, or the document has no end.
  */
 function runOf(lines: readonly string[], index: number, ends: Ends, shell: readonly string[]): PlainInstruction | null {
   const [, flags = '', command = ''] = RUN.exec(lines[index] ?? '') ?? [];

@@ -4,7 +4,7 @@ import { readFiles } from '../reader/read-files.js';
 import type { DockerfileBuild, DockerfileInput } from './read-dockerfile.js';
 
 /**
- * Reads a repository's Dockerfile in another process (`readDockerfile`) and writes its notes to the log.
+ * Reads a repository's Dockerfile in another process, and writes its notes to the log.
  * The Dockerfile gets the variables of the build. Throws `BuildError`.
  */
 export async function openDockerfile(

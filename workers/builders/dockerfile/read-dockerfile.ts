@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import type { PackedContent } from '../engine-images/pack-folders.js';
 import { below, fileInside, folderInside, textInside } from '../files/project-files.js';
@@ -13,7 +13,7 @@ export interface DockerfileInput {
   dockerfilePath: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
-  /** What the names of the platform's own images in its registry begin with; null if there is no registry. */
+  /** The prefix of the platform's own images in its registry; null if there is no registry. */
   ownPrefix: string | null;
 }
 

@@ -1,6 +1,6 @@
-import { type ImageReference, parseImage } from '../../../shared/images/reference.js';
-import type { Accounts, RegistryAccount } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import { type ImageReference, parseImage } from '../../../shared/images/image-reference.js';
+import type { Accounts, RegistryAccount } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildRequest } from '../builder.js';
 
 /** Finds the account of a workspace's `registryId`; null if there is none. */

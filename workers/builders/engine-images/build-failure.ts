@@ -1,5 +1,5 @@
-import { engineMessage, engineStatus } from '../../docker/engine.js';
-import { BuildError } from '../../failures/explained.js';
+import { engineMessage, engineStatus } from '../../docker/docker-engine.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { withAdvice } from '../../failures/failure-advice.js';
 
 /** The forms in which versions of BuildKit report a failed command and its exit code. */

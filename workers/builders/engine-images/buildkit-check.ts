@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type Engine, EngineError, engineMessage } from '../../docker/engine.js';
+import { type Engine, EngineError, engineMessage } from '../../docker/docker-engine.js';
 import { readEvents } from '../../docker/engine-events.js';
 import { packContext } from './build-context.js';
 

@@ -10,7 +10,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { connect as openSocket } from 'node:net';
-import { socketAddress } from '../../docker/engine.js';
+import { socketAddress } from '../../docker/docker-engine.js';
 
 /** One build's connection to BuildKit. */
 export interface Relay {
@@ -41,9 +41,9 @@ const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 
 /**
- * Listens on a Unix socket at `path` and passes the calls of a build on to BuildKit (`unix://…` or `tcp://…`).
- * So a build can use BuildKit although its user may not open BuildKit's own socket. Calls that a build does not need
- * are answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
+ * Listens on a Unix socket at `path` and passes the calls of a build on to BuildKit.
+ * So a build can use BuildKit (`unix://…` or `tcp://…`) although its user may not open BuildKit's own socket. Calls
+ * that a build does not need are answered with PERMISSION_DENIED. Throws if the path is too long for a socket.
  */
 export async function openRelay(path: string, host: string): Promise<Relay> {
   if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {

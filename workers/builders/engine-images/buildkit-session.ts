@@ -8,8 +8,8 @@ import {
   type sendUnaryData,
   status,
 } from '@grpc/grpc-js';
-import type { Engine } from '../../docker/engine.js';
-import type { Accounts } from '../../docker/registry.js';
+import type { Engine } from '../../docker/docker-engine.js';
+import type { Accounts } from '../../docker/registry-accounts.js';
 import {
   CredentialsRequest,
   CredentialsResponse,
@@ -32,7 +32,7 @@ const HEALTH = '/grpc.health.v1.Health/Check';
 /** The host names under which BuildKit asks for the credentials of Docker Hub. */
 const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
-/** What a build may ask for. */
+/** What the platform gives to a build on request. */
 export interface SessionOffer {
   /** For base images. */
   accounts: Accounts;

@@ -1,14 +1,14 @@
 import type { BuiltImage } from '../../../shared/images/model.js';
-import { isImageSource } from '../../../shared/services/source.js';
-import { discardTree } from '../../core/folders.js';
+import { isImageSource } from '../../../shared/services/service-source.js';
+import { discardTree } from '../../core/remove-folders.js';
 import { openBuildFolder, removeDeadBuilds } from '../build-folder.js';
 import type { BuildContext, Builder, BuildRequest } from '../builder.js';
 import { ContainerBuild, type ContainerBuilderOptions } from './container-build.js';
 
 /**
- * Makes images in a container engine: from a repository's Dockerfile, with Railpack or its plan, or from an existing
- * image.
- * `sites` builds a repository that is only files.
+ * Makes images in a container engine.
+ * It uses a repository's Dockerfile, Railpack, a detected plan, or an existing image. `sites` builds a repository
+ * that is only files.
  */
 export function createContainerBuilder(options: ContainerBuilderOptions): Builder {
   return {

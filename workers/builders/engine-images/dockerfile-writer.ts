@@ -1,5 +1,5 @@
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { PREDEFINED_ARGUMENT } from '../dockerfile/read-dockerfile.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { keptName } from '../toolchains/framework-caches.js';
@@ -40,7 +40,7 @@ export function writeDockerfile(input: DockerfileInput): string {
   return [...buildStage(input), '', ...finalStage(input), ''].join('\n');
 }
 
-/** Build arguments with the paths of a plan's caches. */
+/** Returns build arguments with the paths of a plan's caches. */
 export function cacheVariables({ caches }: Pick<BuildPlan, 'caches'>): Record<string, string> {
   return Object.fromEntries(Object.entries(caches).map(([name, folder]) => [name, `${CACHES}/${folder}`]));
 }
@@ -104,7 +104,7 @@ function finalStage(input: DockerfileInput): string[] {
   ];
 }
 
-/** Chooses between several starts inside of the container, because only there the built files are known. */
+/** Returns a shell program that chooses between several starts. Only the container knows which files were built. */
 export function startInContainer({ starts, startCommand }: Pick<BuildPlan, 'starts' | 'startCommand'>): string {
   const choices = starts.slice(1).some(({ needs }) => needs !== starts[0]?.needs) ? starts : [];
   const tests = choices.flatMap(({ command, needs }) => {
@@ -142,7 +142,7 @@ function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   return [`mkdir -p ${TOOLS}/bin`, machine, ...commands].join(' && ');
 }
 
-/** The JSON form keeps a line of a tenant's command from being read as an instruction of the Dockerfile. */
+/** Returns a RUN instruction in JSON form. So no line of a tenant's command is read as an instruction. */
 function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
@@ -182,7 +182,7 @@ function projectFolder(project: string): string {
   return project === '' ? APP : `${APP}/${project}`;
 }
 
-/** COPY reads names as patterns, so special characters get a backslash. */
+/** Escapes the special characters of a path, because COPY reads names as patterns. */
 function contextPath(project: string, name: string): string {
   return `app/${project === '' ? '' : `${project}/`}${name}`.replace(/[\\*?[\]]/g, '\\$&').replace(/\$/g, '\\$');
 }
@@ -201,7 +201,7 @@ function quoted(value: string): string {
   return `"${escaped(value)}"`;
 }
 
-/** A backslash keeps Dockerfiles from expanding `$NAME`. */
+/** Escapes a value with backslashes, which keep Dockerfiles from expanding `$NAME`. */
 function escaped(value: string): string {
   return value.replace(/["\\$]/g, '\\$&');
 }

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Sensitive } from '../../../shared/core/sensitive.js';
-import type { Engine } from '../../docker/engine.js';
-import { type Accounts, registryconfig } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import type { Engine } from '../../docker/docker-engine.js';
+import { type Accounts, registryconfig } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildContext } from '../builder.js';
 import { CommandOutput } from '../steps/command-output.js';
 import { explainBuild } from './build-failure.js';
@@ -46,7 +46,7 @@ const RESERVED = /^BUILDKIT_/i;
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // Set if a file cannot be packed, which ends the request. It is then the cause of the failure.
+  // The error of a file that cannot be packed. Such a file ends the request, and is the cause of the failure.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;

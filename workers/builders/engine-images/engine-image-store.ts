@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { ImageInfo } from 'dockerode';
 import type { Logger } from '../../../shared/core/log.js';
-import { type Engine, engineMessage, engineStatus, unlessGone } from '../../docker/engine.js';
+import { type Engine, engineMessage, engineStatus, unlessGone } from '../../docker/docker-engine.js';
 import { readEvents } from '../../docker/engine-events.js';
-import type { Registry } from '../../docker/registry.js';
-import { authconfig } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import type { Registry } from '../../docker/registry-accounts.js';
+import { authconfig } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
 /** The name and digest of a stored image. */
@@ -182,7 +182,10 @@ function labelFilters(labels: Record<string, string>): string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 
-/** If a build makes an existing image again, the engine keeps its creation time and sets a new time on its name. */
+/**
+ * Returns the newest time of an image. The engine keeps the creation time of an image that is built again.
+ * In that case it sets a new time on the image's name.
+ */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));
   return Math.max(0, ...times.filter((time) => time > 0));

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { type Engine, engineMessage, engineStatus } from '../../docker/engine.js';
+import { type Engine, engineMessage, engineStatus } from '../../docker/docker-engine.js';
 import { readEvents } from '../../docker/engine-events.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { streamFiles } from '../reader/read-files.js';
 import { unusable } from './rename-archive.js';
 

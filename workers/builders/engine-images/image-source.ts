@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import { pullImage } from '../../docker/pull-image.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { PullError } from '../../failures/pull-error.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { requestedImage } from '../dockerfile/requested-image.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Headers, type Pack, pack } from 'tar-stream';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { createDockerignore, type PathFilter } from '../files/path-filter.js';
 
 /** The content of a build context: folders of this host, and files made for the build. */

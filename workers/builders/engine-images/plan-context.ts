@@ -33,8 +33,8 @@ export interface PlanContextInput {
 }
 
 /**
- * Returns what an engine needs to build a plan: the Dockerfile, the files, and variables as arguments of the build
- * stage.
+ * Returns what an engine needs to build a plan.
+ * These are the Dockerfile, the files, and variables as arguments of the build stage.
  */
 export async function planContext(input: PlanContextInput): Promise<PlannedBuild> {
   const { plan, request, config, app } = input;

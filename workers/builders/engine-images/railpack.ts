@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { type Config, ConfigError } from '../../../shared/core/config.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { quote } from '../../core/quote.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { USUAL_PATH } from '../../sandbox/sandbox-plan.js';
 import { ownDirectory } from '../../sandbox/service-users.js';

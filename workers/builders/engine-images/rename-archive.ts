@@ -3,8 +3,8 @@ import { pipeline as connect, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type Entry, extract, type Pack, pack } from 'tar-stream';
-import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../../failures/explained.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
+import { BuildError } from '../../failures/explained-errors.js';
 
 const MANIFEST = '/manifest.json';
 /** Other files that can name images. Without them, every engine reads the manifest. */

@@ -1,5 +1,5 @@
-import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../../failures/explained.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { filled, isRecord } from './json-values.js';
 import type { ProjectFiles } from './project-files.js';
 

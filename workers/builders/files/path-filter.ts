@@ -12,7 +12,8 @@ export interface PathFilter {
 }
 
 /**
- * Creates a filter: drops files that match `ignorePaths`, and files that match no `includePaths` unless that is empty.
+ * Creates a filter. It drops files that match `ignorePaths`, and files that match no `includePaths`.
+ * Without `includePaths` all files match.
  */
 export function createPathFilter(includePaths: readonly string[], ignorePaths: readonly string[]): PathFilter {
   const included = selection(includePaths.map(parse));
@@ -100,7 +101,7 @@ function nameExpression(name: string): string {
 
 const SLASH = 0x2f;
 
-/** A character class never matches the slash, even if a range contains it. */
+/** Returns a character class that never matches the slash, even if a range contains it. */
 function characterClass(body: string): string {
   const negated = /^[!^]/.test(body);
   const ranges = [...(negated ? body.slice(1) : body).matchAll(/(.)-(.)|(.)/gsu)]

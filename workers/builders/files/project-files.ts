@@ -2,7 +2,7 @@ import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { join, posix, relative } from 'node:path';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
 import { VERSION_FILES } from '../toolchains/version-files.js';
@@ -98,13 +98,19 @@ export async function textInside(folder: string, name: string): Promise<string |
   return readFile(path, 'utf8');
 }
 
-/** Returns the text of any file; undefined if it is missing or too large, or if a link leads out of the folder. */
+/**
+ * Returns the text of any file.
+ * Returns undefined if it is missing or too large, or if a link leads out of the folder.
+ */
 export async function wholeInside(folder: string, name: string): Promise<string | undefined> {
   const text = await headInside(folder, name, MAX_LOCK_BYTES);
   return text !== undefined && Buffer.byteLength(text) < MAX_LOCK_BYTES ? text : undefined;
 }
 
-/** Returns the first bytes of a file as text; undefined if it is missing or a link leads out of the folder. */
+/**
+ * Returns the first bytes of a file as text.
+ * Returns undefined if it is missing or a link leads out of the folder.
+ */
 async function headInside(folder: string, name: string, bytes: number): Promise<string | undefined> {
   const path = await resolveInside(folder, name);
   if (typeof path !== 'string' || !(await lstat(path)).isFile()) return undefined;

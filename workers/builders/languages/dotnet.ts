@@ -70,7 +70,7 @@ function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Returns the SDK that global.json names, otherwise one that builds for the project's target framework. */
+/** Returns the SDK that global.json names, otherwise one for the project's target framework. */
 function versionOf(files: ProjectFiles, project: string | null): LanguageWish {
   const named = languageWish(files, 'dotnet', [globalVersion(files)]);
   if (named.wish !== null) return named;
@@ -93,7 +93,7 @@ function globalVersion(files: ProjectFiles): NamedVersion | null {
     .toLowerCase();
   const until: Readonly<Record<string, string>> = {
     disable: `${version}`,
-    // The hundreds of the last number are bands of features.
+    // In a version such as 8.0.302, the hundreds of the last number are the feature band.
     patch: `>=${version} <${major}.${minor}.${(Math.floor(Number(patch) / 100) + 1) * 100}`,
     feature: `>=${version} <${major}.${Number(minor) + 1}`,
     minor: `>=${version} <${Number(major) + 1}`,

@@ -36,7 +36,7 @@ export const go: Language = {
   },
 };
 
-/** go.mod names a minimum. Older compilers try to build anyway. */
+/** Returns the version in go.mod, which is a minimum. Older compilers try to build anyway. */
 function versionOf(files: ProjectFiles): NamedVersion | null {
   const minimum = versionIn(files, 'go.mod', /^go\s+(\d+(?:\.\d+){1,2})/m);
   return minimum && { text: `>=${minimum.text}`, source: minimum.source, optional: true };

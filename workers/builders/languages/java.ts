@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { JAR_PROGRAM, LISTEN, SCRIPT_PROGRAM } from './java-start.js';
@@ -114,14 +114,14 @@ function plain(files: ProjectFiles): Steps {
   };
 }
 
-/** A wrapper in the repository fetches the build tool itself. */
+/** Returns the build steps. A wrapper in the repository fetches the build tool itself. */
 function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean, files: ProjectFiles) {
   if (hasWrapper) return { tools: [], wish: [] };
   const advice = `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`;
   return { tools: [program(command, advice)], wish: [languageWish(files, name)] };
 }
 
-/** Spring Boot, Quarkus and Micronaut take their port from variables. Other programs read PORT. */
+/** Returns the start. Spring Boot, Quarkus and Micronaut take their port from variables; other programs read PORT. */
 function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }
@@ -148,7 +148,7 @@ function versionOf(files: ProjectFiles): LanguageWish {
   ]);
 }
 
-/** Java 8 and older were called 1.8 and so on. */
+/** Converts old version names: Java 8 and older were called 1.8 and so on. */
 function modern(version: NamedVersion | null): NamedVersion | null {
   return version && { ...version, text: version.text.replace(/^(\D*)1[._](?=\d)/, '$1') };
 }

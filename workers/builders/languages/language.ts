@@ -1,5 +1,5 @@
 import type { ProjectFiles } from '../files/project-files.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 import { NO_WISHES, type ToolWishes } from '../toolchains/version-wish.js';
 
 /** How a project in one language is installed, built and started unless its configuration says otherwise. */
@@ -35,7 +35,7 @@ export interface LanguagePlan {
   environment: Record<string, string>;
   /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
-  /** Variable that names a folder kept between builds → that folder's name. */
+  /** Environment variable → a folder that is kept between builds. The variable gets the folder's path. */
   caches: Record<string, string>;
   /** The project's folders in which tools keep results for the next build. Images do not contain them. */
   keptFolders: string[];

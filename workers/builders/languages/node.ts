@@ -6,7 +6,7 @@ import { bothWishes, frameworkNode, impliedNode, scriptNode, wishedNode } from '
 import { nodeWish } from '../toolchains/node-version.js';
 import { scriptCommand } from '../toolchains/npm-script.js';
 import { installManifests, managerTools, packageManagerOf } from '../toolchains/package-manager.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import type { Language, LanguagePlan } from './language.js';
 
 /**
@@ -84,8 +84,8 @@ function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unkno
 }
 
 /**
- * Returns the command that runs an `npm start` script without npm (`scriptCommand`); null if npm has to run it.
- * `files` are those of the project, then those of the folders above it.
+ * Returns the command that runs an `npm start` script without npm (`scriptCommand`).
+ * Returns null if npm has to run it. `files` are those of the project, then those of the folders above it.
  */
 export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
   const [project] = files;

@@ -5,7 +5,7 @@
 const HIDDEN = '/\\.([^w]|w[^e]|w?$)|^/vendor/.*\\.php$|^/(composer\\.(json|lock|phar)|auth\\.json)$';
 
 /**
- * Returns a shell program that serves a PHP project from `root`, a folder below the current one, on PORT.
+ * Returns a shell program that serves a PHP project from `root` on PORT. `root` is below the current folder.
  * It runs php-fpm of PHP's version behind nginx or Caddy if the host has them, otherwise PHP's own server. It ends if
  * one of them ends; at TERM it ends after the running requests. It writes only below TMPDIR.
  */

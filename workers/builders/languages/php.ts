@@ -2,7 +2,7 @@ import { isRecord } from '../files/json-values.js';
 import { parsePackage } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
 import { type LanguageWish, wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
@@ -90,10 +90,7 @@ function installation(
   };
 }
 
-/**
- * Returns the version from its own file, otherwise the range that composer.json requires, which other versions often
- * satisfy.
- */
+/** Returns the PHP version from a version file, otherwise the range that composer.json requires. */
 function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
   const named = languageWish(files, 'php', [versionFile(files, '.php-version')]);
   const range = isRecord(require) && typeof require.php === 'string' ? require.php : null;

@@ -1,6 +1,6 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
@@ -52,7 +52,9 @@ export const python: Language = {
   },
 };
 
-/** The version range that a library declares is only a minimum for an application. */
+/**
+ * Returns the versions that a project names. The range that a library declares is only a minimum for an application.
+ */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const minimum = versionIn(files, 'pyproject.toml', /^requires-python\s*=\s*["']([^"'\n]{1,80})["']/m);
   const pipenv = versionIn(files, 'Pipfile', /^python_version\s*=\s*"([^"\n]{1,40})"/m);
@@ -64,7 +66,10 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   ];
 }
 
-/** Returns null if requirements name other files of the project, or if the project itself is installed as a package. */
+/**
+ * Returns the files that decide an installation; null if it may need the whole project.
+ * That is so if requirements name other files of the project, or if the project itself is installed as a package.
+ */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');
   if (text !== undefined) {

@@ -1,7 +1,7 @@
 import type { ProjectFiles } from '../files/project-files.js';
 import { RAILS_CACHE } from '../toolchains/framework-caches.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { withAssets } from './assets.js';
@@ -52,7 +52,7 @@ export const ruby: Language = {
         LANG: 'C.UTF-8',
         RACK_ENV: 'production',
         APP_ENV: 'production',
-        // Otherwise threads keep memory that others could use.
+        // Without this setting, each thread keeps freed memory that others could use.
         MALLOC_ARENA_MAX: '2',
         ...(install.length > 0 ? bundlerEnvironment(files) : {}),
         ...(isRails ? { RAILS_ENV: 'production', RAILS_LOG_TO_STDOUT: '1', RAILS_SERVE_STATIC_FILES: '1' } : {}),
@@ -69,7 +69,7 @@ export const ruby: Language = {
   },
 };
 
-/** Older versions of Rails do not know the first one. By then, scripts have already built the bundles. */
+/** Older versions of Rails do not know the first variable. The others skip what scripts have already built. */
 const RAILS_BUILD = {
   SECRET_KEY_BASE_DUMMY: '1',
   SECRET_KEY_BASE: 'of-the-build-only',
@@ -92,7 +92,7 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
   };
 }
 
-/** `isExact` is true if Gemfile and lock file alone decide what is installed. */
+/** Returns the installation. `isExact` is true if Gemfile and lock file alone decide what is installed. */
 function installation(files: ProjectFiles): { install: string[]; isExact: boolean } {
   const gemfile = uncommented(files.text('Gemfile') ?? '');
   const lock = files.text('Gemfile.lock');

@@ -1,7 +1,7 @@
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { languageWish } from '../toolchains/language-wish.js';
-import { program } from '../toolchains/tool.js';
+import { program } from '../toolchains/required-tool.js';
 import { type NamedVersion, versionFile, versionIn } from '../toolchains/version-files.js';
 import { wishesFor } from '../toolchains/version-wish.js';
 import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { imageProblem, parseImage } from '../../../shared/images/image-reference.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
-import { imageProblem, parseImage } from '../../../shared/images/reference.js';
 import { quote } from '../../core/quote.js';
-import { BuildError, ImageUnavailableError } from '../../failures/explained.js';
+import { BuildError, ImageUnavailableError } from '../../failures/explained-errors.js';
 import { APP_PATH, isBelow, TOOLS_PATH } from '../../sandbox/sandbox-plan.js';
 import { firstImageUser, ownByImages } from '../../sandbox/service-users.js';
 import { openImageCache } from '../build-folder.js';

@@ -3,14 +3,14 @@ import { join, normalize } from 'node:path';
 import type { Config } from '../../../shared/core/config.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
+import { parseImage } from '../../../shared/images/image-reference.js';
 import type { BuiltImage } from '../../../shared/images/model.js';
-import { parseImage } from '../../../shared/images/reference.js';
-import type { RegistryAccount } from '../../docker/registry.js';
-import { BuildError, ImageUnavailableError } from '../../failures/explained.js';
+import type { RegistryAccount } from '../../docker/registry-accounts.js';
+import { BuildError, ImageUnavailableError } from '../../failures/explained-errors.js';
 import { PullError } from '../../failures/pull-error.js';
 import type { Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
 import { firstImageUser } from '../../sandbox/service-users.js';
-import { hostPolicy, refusePrivateHost } from '../../sources/remote.js';
+import { hostPolicy, refusePrivateHost } from '../../sources/checked-remote.js';
 import type { BuildFolder } from '../build-folder.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { accountsOf, type FindAccount, requestedImage } from '../dockerfile/requested-image.js';
@@ -169,7 +169,7 @@ async function makeVolumes(rootfs: string, volumes: string[]): Promise<void> {
   }
 }
 
-/** `bundle` holds what umoci wrote, and the image's configuration and size in `IMAGE_FILE`. */
+/** Describes an unpacked image. `bundle` holds what umoci wrote, and configuration and size in `IMAGE_FILE`. */
 async function describe(
   { request }: ImageTask,
   bundle: string,

@@ -1,5 +1,5 @@
 import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Healthcheck, ImageConfig } from './oci-layout.js';
 
 /** What umoci writes beside an unpacked image. It looks the user up in the image's own files. */

@@ -19,7 +19,10 @@ export async function digestOf(layout: string): Promise<string> {
   return hexOf((await imageOf(layout)).digest);
 }
 
-/** Returns the names of the blobs that a layout's image needs: its manifest, its configuration and its layers. */
+/**
+ * Returns the names of the blobs that a layout's image needs.
+ * These are its manifest, its configuration and its layers.
+ */
 export async function blobsOf(layout: string, read: (digest: string) => Promise<Buffer>): Promise<string[]> {
   const manifest = await digestOf(layout);
   const { config, layers } = JSON.parse(String(await read(manifest))) as { config: Descriptor; layers: Descriptor[] };

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Config } from '../../../shared/core/config.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { CommandFailed, runLimited } from '../../../shared/core/run-limited.js';
-import { parseImage } from '../../../shared/images/reference.js';
+import { parseImage } from '../../../shared/images/image-reference.js';
 import { SYSTEM_PATH } from '../../core/command-wrappers.js';
-import { removeTree } from '../../core/folders.js';
-import type { RegistryAccount } from '../../docker/registry.js';
+import { removeTree } from '../../core/remove-folders.js';
+import type { RegistryAccount } from '../../docker/registry-accounts.js';
 import { explainPull, PullError } from '../../failures/pull-error.js';
 import { blobsOf, type Healthcheck, type ImageConfig } from './oci-layout.js';
 

@@ -1,5 +1,5 @@
 import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
-import { BuildError, IMAGES_MISSING } from '../../failures/explained.js';
+import { BuildError, IMAGES_MISSING } from '../../failures/explained-errors.js';
 import type { DetectedProject } from '../detection/detected-project.js';
 import { ENTRY_FILES } from '../detection/entry-files.js';
 import type { ProjectFiles } from '../files/project-files.js';
@@ -50,8 +50,9 @@ function planProject(
 }
 
 /**
- * Returns true if files are published and nothing runs, because of the settings or because the project has only a page.
- * The plan of a Node.js project may show later that it is a site as well.
+ * Returns true if files are published and nothing runs.
+ * By the settings, or because there is only a page. The plan of a Node.js project may show later that it is a site as
+ * well.
  */
 function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
@@ -61,7 +62,10 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
   return page && givenStart(files, kind, settings) === null && languageOf(files) === null;
 }
 
-/** Returns true if the Dockerfile decides what the project is: the settings say so, or no other file tells. */
+/**
+ * Returns true if the Dockerfile decides what the project is.
+ * That is so if the settings say so, or if no other file tells.
+ */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
   if (asksForDockerfile(settings)) return true;
@@ -127,7 +131,7 @@ function processPlan(
   };
 }
 
-/** If nothing builds a site, nothing is installed: its files are published as they are. */
+/** Returns the plan of a site. If nothing builds it, nothing is installed: its files are published as they are. */
 function filesPlan(project: DetectedProject, kind: ServiceKind, plan: LanguagePlan, settings: Settings): BuildPlan {
   if (!isRouted(kind)) throw new BuildError(`a static site cannot be a ${kind} service; its kind is static or web`);
   const said = project.platforms.find(({ buildCommand }) => buildCommand !== null)?.buildCommand ?? null;

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
 import { hasServer } from '../detection/choose-framework.js';
 import type { DetectedProject } from '../detection/detected-project.js';
@@ -107,7 +107,8 @@ function nodeSteps(
 }
 
 /**
- * Returns the folders with the project's own programs, then those of its workspace, relative to where a command runs.
+ * Returns the folders with the programs of the project and then of its workspace.
+ * They are relative to where a command runs.
  */
 function searchPathOf({ folder, workspace }: DetectedProject, { searchPath }: LanguagePlan): string[] {
   if (workspace === null || workspace.folder === folder) return searchPath;

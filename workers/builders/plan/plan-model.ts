@@ -1,7 +1,7 @@
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 import type { FoundFramework, Start } from '../detection/application.js';
 import type { LanguagePlan } from '../languages/language.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 
 /** The steps of a build, decided before any command runs. */
 export interface BuildPlan
@@ -29,7 +29,7 @@ export interface BuildPlan
   unneeded?: readonly string[];
   /** Empty for a static site. Otherwise the first of `starts`. */
   startCommand: string;
-  /** The best first. The first one whose file exists after the build is used. */
+  /** Ordered by preference: the first one whose file exists after the build is used. */
   starts: Start[];
   /** The command that the Procfile runs before each release; absent if it names none. */
   releaseCommand?: string;

@@ -1,5 +1,5 @@
 import { isRouted, type ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import type { LanguagePlan } from '../languages/language.js';
 import type { Settings } from './plan-model.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Input, OperationName, Output, StreamInput, StreamName } from './reader-operations.js';
 import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
@@ -29,9 +29,10 @@ export interface ReadOptions {
 }
 
 /**
- * Runs an operation on a tenant's files in another process, so that costly files cannot block the worker.
- * The process has 1 GiB of memory, and a minute if the operation decides something. Throws `BuildError` if the files
- * are the cause, which includes exceeding these limits. An abort rejects with the signal's reason.
+ * Runs an operation on a tenant's files in another process.
+ * So costly files cannot block the worker. The process has 1 GiB of memory, and a minute if the operation decides
+ * something. Throws `BuildError` if the files are the cause, which includes exceeding these limits. An abort rejects
+ * with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
   name: N,
@@ -128,7 +129,10 @@ async function endOf(child: Reader['child']): Promise<unknown> {
   return child.signalCode ?? child.exitCode;
 }
 
-/** Node.js aborts itself with SIGABRT when its heap is full. The system sends SIGKILL when memory runs out. */
+/**
+ * Returns the error for a process that ended without an answer.
+ * Node.js aborts itself with SIGABRT when its heap is full. The system sends SIGKILL when memory runs out.
+ */
 function unanswered(late: boolean, timeoutMs: number | undefined, end: unknown): Error {
   if (late)
     return new BuildError(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Detection } from '../../../shared/detections/model.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { InstalledInput, InstalledNode } from '../dependencies/installed-node.js';
 import { type InstallationInput, isInstalled, lockedInstall } from '../dependencies/locked-install.js';
 import { hasNothingToInstall } from '../dependencies/nothing-to-install.js';

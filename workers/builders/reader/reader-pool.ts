@@ -145,7 +145,10 @@ export function giveBack(reader: Reader): void {
   idle.push({ reader, timer });
 }
 
-/** Starts a process before its first request, unless one is idle: a start takes longer than most requests. */
+/**
+ * Starts a process before its first request, unless one is idle.
+ * A start takes longer than most requests.
+ */
 export function warmReader(): void {
   if (idle.length > 0 || warming !== null) return;
   warming = startReader('ignore', 'ignore', ['detection'])

@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
-import { errorMessage } from '../../../shared/core/errors.js';
-import { BuildError } from '../../failures/explained.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { OPERATIONS, STREAMS } from './reader-operations.js';
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { exists, unlessAbsent } from '../../../shared/core/exists.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { runLimited } from '../../../shared/core/run-limited.js';
-import { discardTree, touch } from '../../core/folders.js';
+import { discardTree, touch } from '../../core/remove-folders.js';
 import { isDataImage } from '../../data/data-builder.js';
 import { isRoot } from '../../sandbox/service-users.js';
 import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
@@ -76,7 +76,7 @@ export class FolderImageStore implements ImageStore {
     for (const name of await readdir(this.#images).catch(() => [])) {
       const path = join(this.#images, name);
       const changed = await changedAt(path);
-      // Another worker of this host may have removed it in its sweep.
+      // Another worker of this host may have removed the folder in its sweep.
       if (changed === null) continue;
       const action = imageAction(name, isWanted, changed, Date.now());
       if (action === 'discard') await this.#discard(path);

@@ -13,8 +13,8 @@ import {
   unlink,
 } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { removeTree } from '../../core/folders.js';
-import { BuildError } from '../../failures/explained.js';
+import { removeTree } from '../../core/remove-folders.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { isFrameworkCache } from '../toolchains/framework-caches.js';
 

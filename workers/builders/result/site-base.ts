@@ -4,9 +4,9 @@ const DEEPEST = 3;
 const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
 
 /**
- * Returns the folder below the address at which a built page expects its site, such as `/shop`; '' for the address
- * itself.
- * The page's tool was configured so. `exists` tells whether the published folder has a file.
+ * Returns the folder below the address at which a built page expects its site, such as `/shop`.
+ * Returns '' for the address itself. The page's tool was configured so. `exists` tells whether the published folder has
+ * a file.
  */
 export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
   const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));

@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { Start } from '../detection/application.js';
 import { contents, folderInside, OUTSIDE, resolveInside } from '../files/project-files.js';
 import type { PublishPlan } from '../plan/plan-model.js';
@@ -181,7 +181,10 @@ async function newPage(project: string, before: readonly string[]): Promise<stri
   return null;
 }
 
-/** Returns the entries of a folder; empty if its path is too long or not UTF-8, which sealing the image reports. */
+/**
+ * Returns the entries of a folder.
+ * Returns empty if its path is too long or not UTF-8, which sealing the image reports.
+ */
 async function entriesOf(folder: string): Promise<Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENAMETOOLONG') return [];
@@ -212,7 +215,9 @@ async function fallbackOf(folder: string, singlePage: boolean): Promise<string> 
   return pages.length === 1 ? (pages[0] ?? '') : '';
 }
 
-/** Netlify's rule for single-page applications: a line of `_redirects` such as `/* /index.html 200`. */
+/**
+ * Returns true if `_redirects` has Netlify's rule for single-page applications: a line such as `/* /index.html 200`.
+ */
 async function redirectsAll(folder: string): Promise<boolean> {
   const path = await resolveInside(folder, '_redirects');
   if (typeof path !== 'string') return false;
@@ -222,7 +227,7 @@ async function redirectsAll(folder: string): Promise<boolean> {
   return lines.some(([from, to, status]) => from === '/*' && to === '/index.html' && status === '200');
 }
 
-/** A program may be named without its ending, or by its folder. */
+/** Returns true if the program exists. It may be named without its ending, or by its folder. */
 async function hasProgram(place: Place, path: string): Promise<boolean> {
   if ((await kindAt(place, path)) !== null) return true;
   for (const end of ['.js', '.cjs', '.mjs']) if ((await kindAt(place, path + end)) === 'file') return true;
@@ -231,7 +236,10 @@ async function hasProgram(place: Place, path: string): Promise<boolean> {
 
 type Place = Pick<SettleInput, 'app' | 'project'>;
 
-/** `path` is relative to the project, and may lead to another folder of the repository: Nx builds below its root. */
+/**
+ * Returns the kind of file at a path, which is relative to the project.
+ * It may lead to another folder of the repository: Nx builds below its root.
+ */
 function kindAt({ app, project }: Place, path: string): Promise<'file' | 'directory' | null> {
   return kindOf(app, posix.join(project.slice(app.length + 1), path));
 }

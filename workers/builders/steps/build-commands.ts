@@ -1,6 +1,6 @@
 import { availableParallelism, constants, totalmem } from 'node:os';
-import { planOf } from '../../../shared/services/catalog.js';
-import { BuildError } from '../../failures/explained.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { memoryAdvice, withAdvice } from '../../failures/failure-advice.js';
 import { scopeOf } from '../../network/network-model.js';
 import { mostOfRun } from '../../sandbox/disk-model.js';

@@ -1,4 +1,4 @@
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import { didNotFinish } from './build-commands.js';
 

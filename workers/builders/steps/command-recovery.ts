@@ -71,7 +71,10 @@ const INSTALLATIONS: readonly Known[] = [
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
-/** Returns another way to install after `command` failed with these last lines of output; null if none is known. */
+/**
+ * Returns another way to install after `command` failed with these last lines of output.
+ * Returns null if none is known.
+ */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
   for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
     // npm warns about conflicts that it has solved.
@@ -106,7 +109,10 @@ const WANTS_NODE: readonly RegExp[] = [
 const OLD_NATIVE =
   /no (?:matching function|member named)\b.{0,200}\bv8::|['‘]class v8::|\bnan(?:_\w{1,40})?\.h:\d+|#error "?C\+\+17 or later required/;
 
-/** Returns the Node.js version to use after an installation failed with this output; null if the output names none. */
+/**
+ * Returns the Node.js version to use after an installation failed with this output.
+ * Returns null if the output names none.
+ */
 export function nodeRecovery(output: readonly string[]): VersionWish | null {
   for (const line of output) {
     const short = line.slice(0, 400);
@@ -122,7 +128,7 @@ export function nodeRecovery(output: readonly string[]): VersionWish | null {
   return isOld ? { range: '16.x', source: 'A native module' } : null;
 }
 
-/** What changes before a build command runs again. */
+/** What to change before a failed build command runs again. */
 export interface BuildRecovery {
   /** An installation that runs first; null if none is needed. */
   install: string | null;

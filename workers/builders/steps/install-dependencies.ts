@@ -112,8 +112,8 @@ interface InstallOptions {
 }
 
 /**
- * Installs development dependencies too, because builds need them, even if NODE_ENV is set differently for the
- * application. Returns true if no other command had to run.
+ * Installs dependencies and development dependencies. Returns true if no other command had to run.
+ * Builds need development dependencies, even if NODE_ENV is set differently for the application.
  */
 export async function installOne(commands: Commands, command: string, options: InstallOptions): Promise<boolean> {
   const { context, headers, tried = [], preparation = '' } = options;

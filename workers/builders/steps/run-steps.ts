@@ -74,8 +74,9 @@ async function keepInstalled(setting: StepsSetting, plan: BuildPlan, key: string
 }
 
 /**
- * Returns the key of an installation: its files, variables and tools, and the state of this host's programs.
- * Returns null if the installation may depend on more.
+ * Returns the key of an installation.
+ * It covers the files, variables and tools, and the state of this host's programs. Returns null if the installation may depend on
+ * more.
  */
 async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Promise<string | null> {
   const { locked, toolchains } = setting;

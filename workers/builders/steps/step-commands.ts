@@ -44,7 +44,8 @@ export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: read
 }
 
 /**
- * The service's variables take precedence. Of the platform's own variables, only those for builds are passed.
+ * Returns the environment of a build. The service's variables take precedence.
+ * It passes only those of the platform's own variables that are for builds.
  */
 export function environmentOf(
   { config, request, cache }: StepsSetting,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { OWN_PATH } from '../../core/own-programs.js';
-import type { Tool } from '../toolchains/tool.js';
+import type { Tool } from '../toolchains/required-tool.js';
 
 /** After this time, in milliseconds, a check is repeated even if no program was installed or removed. */
 const VALID_MS = 10 * 60_000;

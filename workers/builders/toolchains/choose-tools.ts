@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { noSuchVersion, type PackagedName, shownName, type ToolName, type ToolVersion } from './tool-packages.js';
 import { intersection, type ManagerName, type ToolWishes, type VersionWish } from './version-wish.js';
 
@@ -61,10 +61,7 @@ async function chooseNode(
   return choose('node', wish, versionsOf);
 }
 
-/**
- * Returns the versions that the project asks for, narrowed to those on which its package manager runs, if both are
- * possible.
- */
+/** Returns the wanted versions on which the project's package manager runs. Ignores the manager if there are none. */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
     ([name, versions]) => manager?.name === name && semver.satisfies(manager.version, versions),
@@ -95,8 +92,8 @@ async function chooseManager(
 }
 
 /**
- * Returns the npm for a version of Node.js: the platform's own if it runs there, otherwise the one that came with that
- * version.
+ * Returns the npm for a version of Node.js.
+ * The platform's own if it runs there, otherwise the one that came with that version.
  */
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;

@@ -26,7 +26,7 @@ const LEFT_OUT = new RegExp(
   `(^|/)(${[...FOLDERS.map(([, folder]) => folder), ...MADE_ANEW, RAILS_CACHE].map((folder) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`,
 );
 
-/** Returns the folders of a Node.js project that are kept for its next build, relative to the project's folder. */
+/** Returns the folders of a Node.js project that are kept for its next build, relative to the project. */
 export function frameworkCaches({ dependencies }: Pick<PackageManifest, 'dependencies'>): string[] {
   const uses = (dependency: string) => dependency === '*' || dependencies[dependency] !== undefined;
   return FOLDERS.filter(([dependency]) => uses(dependency)).map(([, folder]) => folder);

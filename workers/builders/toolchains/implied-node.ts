@@ -24,8 +24,9 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
 const OWN_MAJOR = 20;
 
 /**
- * Returns the Node.js version that a project's packages need, if it names none itself; null if any will do.
- * `dependencies` are those of package.json, `engines` what the lock file records about them.
+ * Returns the Node.js version that a project's packages need, if it names none itself.
+ * Returns null if any will do. `dependencies` are those of package.json, `engines` what the lock file records about
+ * them.
  */
 export function impliedNode(
   dependencies: Readonly<Record<string, unknown>>,
@@ -42,7 +43,10 @@ export function impliedNode(
 
 const RUNS_TYPESCRIPT = /(?:^|[\s;&|])node\s+((?:-[\w=:./-]+\s+)*)[\w./-]+\.[cm]?ts(?=$|[\s;&|])/;
 
-/** Returns a Node.js version that runs TypeScript directly, if the project's start script does that; null otherwise. */
+/**
+ * Returns a Node.js version that runs TypeScript directly, if the project's start script does that.
+ * Returns null otherwise.
+ */
 export function scriptNode(scripts: unknown): VersionWish | null {
   const all = isRecord(scripts) ? scripts : {};
   const name = isText(all.start) ? 'start' : 'dev';
@@ -60,8 +64,8 @@ export function bothWishes(first: VersionWish | null, second: VersionWish | null
 }
 
 /**
- * Returns the versions of Node.js on which the project's most demanding framework runs; null if none is known.
- * Versions newer than the framework knows count too: upper bounds are rarely meant.
+ * Returns the versions of Node.js on which the project's most demanding framework runs.
+ * Returns null if none is known. Versions newer than the framework knows count too: upper bounds are rarely meant.
  */
 export function frameworkNode(
   dependencies: Readonly<Record<string, unknown>>,

@@ -1,6 +1,6 @@
 /** A language whose compiler or interpreter the host may have; otherwise mise installs it. */
 interface LanguageTool {
-  /** Its name in messages. */
+  /** The language's name in messages. */
   shown: string;
   /** The command that prints the version that the host has. */
   probe: readonly [program: string, ...args: string[]];
@@ -8,7 +8,7 @@ interface LanguageTool {
   version: RegExp;
   /** The Debian packages that contain it; '' if there are none. */
   packages: string;
-  /** Its names in `.tool-versions` and `mise.toml`. */
+  /** The language's names in `.tool-versions` and `mise.toml`. */
   names: readonly string[];
 }
 

@@ -7,9 +7,9 @@ import { type LanguageWish, noVersion, type VersionWish } from './version-wish.j
 const MAX_LENGTH = 200;
 
 /**
- * Returns the version of a language that a project names: the first of `own` that is not null, otherwise from
- * `.tool-versions` or `mise.toml`.
- * Throws `BuildError` if the text names no version.
+ * Returns the version of a language that a project names.
+ * The first of `own` that is not null, otherwise from `.tool-versions` or `mise.toml`. Throws `BuildError` if the text
+ * names no version.
  */
 export function languageWish(
   files: ProjectFiles,
@@ -30,8 +30,7 @@ function wishOf({ text, source, optional, lowest }: NamedVersion, shown: string)
 }
 
 /**
- * Converts a version range of another language to semver: `~> 3.1`, `>=3.9,<4`, `^8.1|^8.2`, `python-3.11.4`,
- * `==3.11.*`.
+ * Converts a version range of another language to semver, such as `~> 3.1`, `^8.1|^8.2`, `==3.11.*`.
  * An exact version stands for all later ones of its minor version, which only fix bugs. Returns null if the text names
  * no version.
  */

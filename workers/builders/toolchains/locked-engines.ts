@@ -3,9 +3,7 @@ import { isRecord, isText } from '../files/json-values.js';
 /** Package → the versions of Node.js that it declares. */
 export type LockedEngines = Readonly<Record<string, string>>;
 
-/**
- * Returns the engines of the project's direct dependencies from npm's lock file. {} if it has none or cannot be read.
- */
+/** Returns the engines of the project's direct dependencies from npm's lock file; {} if there are none. */
 export function npmEngines(text: string): LockedEngines {
   let lock: unknown;
   try {

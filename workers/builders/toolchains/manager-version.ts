@@ -1,4 +1,4 @@
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isRecord, isText } from '../files/json-values.js';
 import { semver } from '../files/lazy-semver.js';
 import type { PackageManifest } from '../files/package-manifest.js';
@@ -30,7 +30,10 @@ export function lockOf(files: ProjectFiles, manager: ManagerName): string | null
   return LOCKS.find(([name]) => name === manager)?.[1].find((file) => files.has(file)) ?? null;
 }
 
-/** Returns a folder's package manager: the one it names, otherwise the one that wrote its lock file, otherwise npm. */
+/**
+ * Returns a folder's package manager.
+ * The one it names, otherwise the one that wrote its lock file, otherwise npm.
+ */
 export function managerName(files: ProjectFiles, manifest: PackageManifest): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
   if (isManager(named)) return named;
@@ -47,15 +50,15 @@ export function managerName(files: ProjectFiles, manifest: PackageManifest): Man
   return others.find((name) => isRecord(volta) && isText(volta[name])) ?? onlyEngine(engines) ?? 'npm';
 }
 
-/** If `engines` names a manager other than npm and does not allow npm, that manager is used. */
+/** Returns the only manager that `engines` allows: one other than npm, if npm is not allowed. */
 function onlyEngine(engines: unknown): ManagerName | undefined {
   if (!isRecord(engines) || (isText(engines.npm) && semver().validRange(engines.npm) !== null)) return undefined;
   return (['pnpm', 'yarn', 'bun'] as const).find((name) => isText(engines[name]));
 }
 
 /**
- * Returns the version of the package manager that a folder names, or that can read its lock file; null if unknown.
- * Throws `BuildError` if a text names no version.
+ * Returns the version of the package manager that a folder names, or that can read its lock file.
+ * Returns null if unknown. Throws `BuildError` if a text names no version.
  */
 export function managerWish(files: ProjectFiles, manifest: PackageManifest, name: ManagerName): VersionWish | null {
   return pinned(files, manifest, name) ?? bounded(files, manifest, name);
@@ -130,7 +133,10 @@ function yarnFormat(files: ProjectFiles): VersionWish | null {
   return { range: number <= 5 ? '2.x' : number <= 7 ? '3.x' : '>=4', source };
 }
 
-/** Returns the yarn release in the repository, and its version if the file's name shows it; null if there is none. */
+/**
+ * Returns the yarn release in the repository, and its version if the file's name shows it.
+ * Returns null if there is none.
+ */
 export function yarnPath(files: ProjectFiles): { version: string | null; source: string } | null {
   const modern = readYaml(files.text('.yarnrc.yml'), '.yarnrc.yml').yarnPath;
   const [path, source] = isText(modern)

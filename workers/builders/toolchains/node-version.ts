@@ -49,7 +49,10 @@ export function devEngine({ raw }: PackageManifest, kind: 'runtime' | 'packageMa
   return (Array.isArray(given) ? given : [given]).filter(isRecord);
 }
 
-/** Returns the version of the entry with this name; null if there is no such entry or it names no version. */
+/**
+ * Returns the version of the entry with this name.
+ * Returns null if there is no such entry or it names no version.
+ */
 export function namedVersion(entries: readonly Record<string, unknown>[], name: string): string | null {
   const version = entries.find((entry) => entry.name === name)?.version;
   return isText(version) ? version : null;

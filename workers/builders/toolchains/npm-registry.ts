@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 
 /** Timeouts, in milliseconds. */
 const LIST_MS = 60_000;
@@ -114,7 +114,7 @@ function checked(text: string, rule: RegExp): string {
   return text;
 }
 
-/** npm writes its error to standard output as JSON; older versions also as text. */
+/** Returns npm's error code. npm writes its error to standard output as JSON; older versions also as text. */
 function errorCode(stdout: string, stderr: string): string | null {
   const answer = parsed(stdout) as { error?: { code?: unknown } } | null;
   const code = answer?.error?.code;

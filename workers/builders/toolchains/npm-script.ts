@@ -58,8 +58,8 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
 }
 
 /**
- * Returns npm's `npm_package_*` variables: name, version, config, engines and bin, with the path of each value in its
- * name.
+ * Returns npm's `npm_package_*` variables.
+ * Name, version, config, engines and bin, with the path of each value in its name.
  */
 export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
   const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;
@@ -84,7 +84,7 @@ function collect(values: object, prefix: string, found: Record<string, string>):
 const OWN_WORDS =
   /^(\.|:|\[|\{|!|alias|break|case|cd|command|continue|echo|eval|exec|exit|export|false|for|getopts|hash|if|kill|local|printf|pwd|read|readonly|return|set|shift|test|time|times|trap|true|type|ulimit|umask|unset|until|wait|while)$/;
 
-/** If the script is one plain command, puts `exec` before its program, so that no shell stays in memory. */
+/** Puts `exec` before the program of a script that is one plain command. So no shell stays in memory. */
 export function inPlace(script: string): string {
   if (/[;&|<>()`\n\r#]/.test(script)) return script;
   const [, assignments = '', program = ''] =

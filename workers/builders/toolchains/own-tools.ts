@@ -31,8 +31,8 @@ export async function thisMachine(): Promise<Machine> {
 }
 
 /**
- * Returns what a base image of Node.js contains, as far as its name tells: `node:22-bookworm-slim` has some version 22.
- * Its npm is the one that came with it.
+ * Returns what a base image of Node.js contains, as far as its name tells.
+ * For example, `node:22-bookworm-slim` has some version 22, and the npm that came with it.
  */
 export function toolsOfImage(image: string): OwnTools {
   const version = /:v?(\d+(?:\.\d+){0,2})(?=[-@]|$)/.exec(image)?.[1];

@@ -1,7 +1,7 @@
 import { installedPackages, type PackageManifest } from '../files/package-manifest.js';
 import type { ProjectFiles } from '../files/project-files.js';
 import { lockOf, managerName, managerWish, yarnPath, yarnSettings } from './manager-version.js';
-import { program, type Tool } from './tool.js';
+import { program, type Tool } from './required-tool.js';
 import { intersection, type ManagerName, type VersionWish } from './version-wish.js';
 
 /** How a Node.js project's dependencies are installed, and how its scripts run. */
@@ -14,7 +14,7 @@ export interface PackageManager {
   environment: Record<string, string>;
   /** Variables of the build only. */
   buildEnvironment: Record<string, string>;
-  /** Variable that names a folder kept between builds → that folder's name. */
+  /** Environment variable → a folder that is kept between builds. The variable gets the folder's path. */
   caches: Record<string, string>;
 }
 
@@ -140,7 +140,10 @@ export function managerTools({ name }: Pick<PackageManager, 'name'>): Tool[] {
   return name === 'npm' ? [program('npm', 'install npm')] : [];
 }
 
-/** Returns the files that alone decide what an installation does; null if it may need the whole project. */
+/**
+ * Returns the files that alone decide what an installation does.
+ * Returns null if it may need the whole project.
+ */
 export function installManifests(files: ProjectFiles, manifest: PackageManifest): string[] | null {
   return installsAlone(files, manifest) ? MANIFESTS.filter(files.has) : null;
 }

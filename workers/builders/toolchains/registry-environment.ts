@@ -10,7 +10,7 @@ const OTHERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Returns the operator's registry, certificates and proxies, under the names that other package managers read.
+ * Returns the operator's registry, certificates and proxies under other package managers' names.
  * `tools` are the names of the tools that the platform installed for the project.
  */
 export function registryEnvironment(

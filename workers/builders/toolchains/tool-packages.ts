@@ -1,6 +1,6 @@
 import semver from 'semver';
 import { postgresPackage } from '../../../shared/core/postgres-package.js';
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { isLanguage, LANGUAGE_TOOLS, type LanguageName, languageTool } from './language-tools.js';
 import type { ManagerName } from './version-wish.js';
 

@@ -23,8 +23,8 @@ interface Texts {
 export const VERSION_FILES = ['.tool-versions', 'mise.toml', '.mise.toml'];
 
 /**
- * Returns the first line, without its comment, of a file that holds only a version, such as `.nvmrc`; null if there is
- * none.
+ * Returns the first line, without its comment, of a file that holds only a version, such as `.nvmrc`.
+ * Returns null if there is none.
  */
 export function versionFile(files: Texts, source: string): NamedVersion | null {
   const lines = (files.text(source) ?? '').replace(/^\ufeff/, '').split('\n');
@@ -38,7 +38,10 @@ export function versionIn(files: Texts, file: string, pattern: RegExp, source = 
   return text === undefined || text === '' ? null : { text, source };
 }
 
-/** What `.tool-versions`, or else `mise.toml`, says about a tool that has one of these names; null if it names no version. */
+/**
+ * Returns a tool's version from `.tool-versions`, otherwise from `mise.toml`; null if neither has it.
+ * The tool may have any of `names`.
+ */
 export function generalVersion(files: Texts, names: readonly string[]): NamedVersion | null {
   const name = `(?:${names.join('|')})`;
   const line = new RegExp(`^[ \\t]*${name}[ \\t]+(?!(?:ref|path):|system\\s*$|#)(\\S+)`, 'm');

@@ -1,4 +1,4 @@
-import { BuildError } from '../../failures/explained.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { semver } from '../files/lazy-semver.js';
 import type { LanguageName } from './language-tools.js';
 

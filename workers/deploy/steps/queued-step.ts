@@ -1,7 +1,7 @@
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { getImage } from '../../../shared/images/store.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { SourceError } from '../../failures/explained.js';
+import { SourceError } from '../../failures/explained-errors.js';
 import type { DeploymentRun } from '../deployment-run.js';
 
 /** Finds the commit or digest to deploy. A rollback already has its image and continues with the release. */

@@ -1,9 +1,9 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { DeploymentEvent } from '../../../shared/deployments/model.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
 import { listVolumes } from '../../../shared/volumes/store.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { edgesApplied } from '../../releases/edges-applied.js';
 import { withoutSearchPath } from '../../releases/release-of-run.js';
 import { loadReleaseSpec } from '../../releases/release-spec.js';

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import type { Edge, EdgeFigures } from '../edge.js';
 import { NodeEdge, type NodeEdgeOptions, TIMEOUTS } from '../proxy/node-edge.js';
@@ -9,7 +9,7 @@ import type { RouteTable } from '../route-table.js';
 import { TrafficMeter } from '../traffic-meter.js';
 import { AdminApi, socketPathOf } from './admin-api.js';
 import { ConfigKeeper } from './config-keeper.js';
-import { Gate } from './gate.js';
+import { Gate } from './readiness-gate.js';
 import { configParts } from './server-config.js';
 import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';

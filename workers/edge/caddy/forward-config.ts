@@ -1,4 +1,4 @@
-import { READY_PATH } from './gate.js';
+import { READY_PATH } from './readiness-gate.js';
 
 /** The Unix sockets of the edge process. */
 export interface EdgeSockets {

@@ -1,5 +1,5 @@
-import { REQUEST_ID } from '../proxy/headers.js';
-import { PAGES, type Page, pageHeaders, rendered } from '../proxy/pages.js';
+import { PAGES, type Page, pageHeaders, rendered } from '../proxy/error-pages.js';
+import { REQUEST_ID } from '../proxy/proxy-headers.js';
 import { MAX_HEADER_BYTES } from '../proxy/replicas/replica-connections.js';
 import type { ConfigPart } from './config-part.js';
 import { type EdgeSockets, forwardRoutes, milliseconds } from './forward-config.js';

@@ -1,8 +1,8 @@
+import { badRequest, PAGES, sendMaintenance, sendPage } from './error-pages.js';
 import type { Exchange } from './exchange.js';
-import { ambiguity, hasBody } from './headers.js';
 import type { LiveTable } from './live-table.js';
-import { badRequest, PAGES, sendMaintenance, sendPage } from './pages.js';
-import { forward } from './replicas/forward.js';
+import { ambiguity, hasBody } from './proxy-headers.js';
+import { forward } from './replicas/forward-request.js';
 import { type StaticTarget, serveSite } from './sites/static-site.js';
 import { isAllowed } from './visitors/allow-list.js';
 

@@ -115,12 +115,12 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Handles `uncaughtException` and `unhandledRejection`: ends the exchange of the error and returns true.
- * Returns false if the error belongs to no exchange. Node.js warns that a process is in an unknown state after an
- * uncaught exception, so an error outside of exchanges (route table, PostgreSQL) still ends the process in order, and
- * it is started again. But everything that a visitor or an application can cause belongs to a socket or a
- * `Containment`, and an exchange owns only its two sockets, which are destroyed with it. Ending the process instead
- * would let one application stop all others at will, which is the greater damage.
+ * Handles `uncaughtException` and `unhandledRejection`.
+ * Ends the exchange of the error and returns true. Returns false if the error belongs to no exchange. Node.js warns
+ * that a process is in an unknown state after an uncaught exception, so an error outside of exchanges (route table,
+ * PostgreSQL) still ends the process in order, and it is started again. But everything that a visitor or an application
+ * can cause belongs to a socket or a `Containment`, and an exchange owns only its two sockets, which are destroyed with
+ * it. Ending the process instead would let one application stop all others at will, which is the greater damage.
  */
 export function containUncaught(error: unknown): boolean {
   const containment = current.getStore();

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Logger } from '../../../shared/core/log.js';
 import type { ServiceTraffic } from '../traffic-meter.js';
 import type { Containment } from './containment.js';
-import type { Client } from './headers.js';
+import type { Client } from './proxy-headers.js';
 import type { EncoderBudget } from './sites/encoder-budget.js';
 import type { ClientConnection } from './visitors/client-connection.js';
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { clientKey } from '../../../shared/core/client-address.js';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
 import { withTimeLimit } from '../../../shared/core/time-limit.js';
 import type { Edge, EdgeFigures } from '../edge.js';
@@ -9,17 +9,17 @@ import type { RouteTable } from '../route-table.js';
 import { TrafficMeter } from '../traffic-meter.js';
 import { type AnswerSources, answer } from './answer-request.js';
 import { Containment, type EdgeCounters, ownSocket } from './containment.js';
+import { PAGES, sendPage } from './error-pages.js';
 import type { Exchange } from './exchange.js';
-import { Gauge } from './gauge.js';
-import { hasBody } from './headers.js';
 import { LiveTable } from './live-table.js';
 import { type EdgeSide, openExchange, passTurn, pipelinesTooMuch, takeTurn } from './open-exchange.js';
-import { PAGES, sendPage } from './pages.js';
+import { hasBody } from './proxy-headers.js';
 import { MAX_HEADER_BYTES, type ReplicaTimes } from './replicas/replica-connections.js';
 import { EncoderBudget } from './sites/encoder-budget.js';
+import { type ConnectionLimits, Connections } from './visitors/bounded-connections.js';
 import { ClientConnection } from './visitors/client-connection.js';
 import { admitOnly, drainRest, refuseMalformed } from './visitors/client-socket.js';
-import { type ConnectionLimits, Connections } from './visitors/connections.js';
+import { Gauge } from './work-gauge.js';
 
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */

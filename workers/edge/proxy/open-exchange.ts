@@ -1,8 +1,8 @@
 import type { Logger } from '../../../shared/core/log.js';
 import { Containment, type EdgeCounters } from './containment.js';
+import { PAGES, sendPage } from './error-pages.js';
 import type { Exchange } from './exchange.js';
-import { clientOf, hostOf, requestIdOf } from './headers.js';
-import { PAGES, sendPage } from './pages.js';
+import { clientOf, hostOf, requestIdOf } from './proxy-headers.js';
 import type { EncoderBudget } from './sites/encoder-budget.js';
 import type { ClientConnection } from './visitors/client-connection.js';
 

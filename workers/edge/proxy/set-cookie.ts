@@ -16,8 +16,8 @@ function isForeignDomain(attribute: string, host: string): boolean {
 }
 
 /**
- * Returns the text in lower case, without the whitespace and control characters that browsers strip from parts of a
- * cookie.
+ * Returns the text in lower case, without characters that browsers strip from parts of a cookie.
+ * These are whitespace and control characters.
  */
 function trimmed(text: string): string {
   let start = 0;

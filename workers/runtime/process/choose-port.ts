@@ -1,11 +1,11 @@
 import type { ListeningSocket } from '../../network/listening-sockets.js';
 
-/** Where an application listens, and where it was expected to. */
+/** Where an application listens, and where it should. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
-  /** The PORT that it was given. */
+  /** The port that it was given as PORT. */
   wanted: number;
-  /** The service's own setting. */
+  /** The port in the service's configuration. */
   configured: number;
   /** The ports that its image exposes. */
   exposed?: readonly number[];
@@ -15,19 +15,22 @@ export interface ObservedPorts {
 
 export type PortChoice =
   | { type: 'use'; port: number }
-  /** The first of these that answers HTTP, or else the first. */
+  /** Use the first of these ports that answers HTTP, otherwise the first. */
   | { type: 'ask'; ports: number[] }
-  /** It listens nowhere, or it may yet listen on PORT. */
+  /** The application listens nowhere, or may still start to listen on PORT. */
   | { type: 'wait' };
 
-/** The wait for another port, in milliseconds: some applications open one for debugging or metrics before their own. */
+/**
+ * How long to wait before another port is used, in milliseconds: some applications first open a port for debugging or
+ * metrics.
+ */
 const SETTLE_MS = 2_000;
-/** At most this many ports are asked. */
+/** The most ports that are probed. */
 const MAX_PORTS = 16;
 
 /**
- * Decides which port of an application takes its requests: PORT, then one that the image exposes, then the configured one, then the lowest
- * that answers HTTP.
+ * Decides which port of an application takes its requests.
+ * The order is PORT, a port that the image exposes, the configured one, the lowest that answers HTTP.
  */
 export function choosePort({ sockets, wanted, configured, exposed = [], elsewhereMs }: ObservedPorts): PortChoice {
   const ports = portsOf(sockets);
@@ -51,9 +54,9 @@ export function portsOf(sockets: readonly ListeningSocket[]): number[] {
 export type PortWay =
   /** The application listens on an address that can be reached. */
   | { type: 'direct' }
-  /** It listens on an IPv4 address of loopback: addresses are translated. */
+  /** The application listens on an IPv4 loopback address: addresses are translated. */
   | { type: 'translate'; address: string }
-  /** It listens on IPv6 loopback only, or on another address: a relay passes connections on. */
+  /** The application listens on IPv6 loopback only, or on another address: a relay passes connections on. */
   | { type: 'relay' };
 
 /** Decides how a port is reached at `address`, the namespace's own. */

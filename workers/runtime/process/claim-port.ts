@@ -2,7 +2,7 @@ import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
 import { freePort } from '../../core/free-port.js';
 import type { DataServices } from '../../data/data-services.js';
 import type { TakenPorts } from '../../data/server-ports.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { restingPorts } from '../../replicas/port-store.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { claimReplica } from '../../replicas/start-store.js';
@@ -18,8 +18,8 @@ export type PortDeps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'hostId' | 'sa
 };
 
 /**
- * Claims a replica for this host and returns its port, which is null if it listens on none. Resolves to `lost` if the replica
- * need not be started any more. Throws `ReleaseError` if no port is free.
+ * Claims a replica for this host and returns its port; null if it listens on none.
+ * Resolves to `lost` if the replica need not be started any more. Throws `ReleaseError` if no port is free.
  */
 export async function claimWithPort(
   deps: PortDeps,
@@ -28,7 +28,7 @@ export async function claimWithPort(
 ): Promise<number | null | 'lost'> {
   for (let tries = 0; tries < PORT_TRIES; tries++) {
     const port = await portFor(deps, row, spec);
-    // In a network of its own, the port is recorded together with the address, when the sandbox has been made.
+    // With its own network, port and address are recorded together once the sandbox exists.
     const hostPort = deps.sandbox.network ? null : port;
     const claim = await claimReplica(deps.db, row, hostPort);
     if (claim === 'lost') return 'lost';
@@ -40,7 +40,7 @@ export async function claimWithPort(
 }
 
 /**
- * Returns the port of a new attempt; null for that of a run. The server of a data service keeps the one that
+ * Returns the port of a new attempt; null for the attempt of a run. A database's server keeps the port that
  * applications know.
  */
 async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
@@ -49,7 +49,7 @@ async function portFor(deps: PortDeps, row: ReplicaRow, spec: ReleaseSpec): Prom
   return deps.sandbox.network ? spec.configuration.port : freePort(deps.config.runtimePorts, await takenPorts(deps));
 }
 
-/** What prepares the servers of data services. Throws `ReleaseError` if this worker runs none. */
+/** Returns what prepares database servers. Throws `ReleaseError` if this worker runs none. */
 export function dataServicesOf({ data }: Pick<ProcessRuntimeDeps, 'data'>): DataServices {
   if (!data) throw new ReleaseError('this worker runs no databases');
   return data;

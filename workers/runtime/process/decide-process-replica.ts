@@ -1,12 +1,12 @@
 import { ABANDONED, type ReplicaRow } from '../../replicas/rows.js';
 
-/** One thing that a controller does to a replica that runs as a process. */
+/** An action of a controller on a replica that runs as a process. */
 export type ProcessAction =
   /** Claims a port and starts a process for a new attempt. */
   | 'start'
   /** Ends what a worker started before it died, and returns the replica to `pending`. */
   | 'abandonAttempt'
-  /** Records how the process ended, after all its output is in the log. */
+  /** Records how the process ended, once all its output is in the log. */
   | 'recordEnd'
   /** Copies new output to the log. */
   | 'followOutput'
@@ -14,12 +14,14 @@ export type ProcessAction =
   | 'checkHealth'
   /** Waits, within a bound, until no edge sends requests to the replica. */
   | 'drain'
-  /** TERM, grace period, KILL; then removes what is left and records that the replica is stopped. */
+  /**
+   * Sends TERM and, after the grace period, KILL; then removes what is left and records that the replica is stopped.
+   */
   | 'stop';
 
 export interface ObservedProcess {
   row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id'>;
-  /** True if the process that the row names lives. */
+  /** True if the process in the row is alive. */
   alive: boolean;
 }
 
@@ -43,12 +45,11 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
   }
 }
 
-/** How long a replica that is not ready may use more processor than its plan has, in milliseconds. */
+/** How long a replica that is not ready may use more processor time than its plan allows, in milliseconds. */
 const STARTING_MS = 30_000;
 
 /**
- * Returns true once the plan's limit of the processor holds: a replica that starts may use more, so that it is ready
- * sooner.
+ * Returns true once the plan's processor limit applies. A starting replica may use more, so that it is ready sooner.
  */
 export function isCpuLimited({ state, started_at }: Pick<ReplicaRow, 'state' | 'started_at'>, now: number): boolean {
   return state !== 'starting' || started_at === null || now - started_at.getTime() > STARTING_MS;
@@ -59,10 +60,10 @@ export function startingCpu(cpu: number, cores: number): number {
   return Math.max(cpu, Math.min(cores, 2));
 }
 
-/** A replica may lose its port this often and start again at once. */
+/** A replica that loses its port restarts at once, at most this often. */
 const PORT_LOSSES_FORGIVEN = 3;
 
-/** What a controller does, in this order, to a replica whose port another process of the host listens on. */
+/** An action, in this order, on a replica whose port another process of the host listens on. */
 export type PortLossAction =
   | { type: 'kill' }
   | { type: 'finishOutput' }
@@ -71,12 +72,12 @@ export type PortLossAction =
   /** Records the end. `delayMs` replaces the usual back-off. */
   | { type: 'recordExit'; delayMs?: number };
 
-/** `losses` counts this one. */
+/** Decides what to do when a replica has lost its port. `losses` includes this loss. */
 export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
   const forgiven = losses <= PORT_LOSSES_FORGIVEN;
   if (!wasReady) {
     return [{ type: 'kill' }, { type: 'finishOutput' }, { type: forgiven ? 'startAgain' : 'recordExit' }];
   }
-  // The record comes first: it changes the route, and visitors must not wait for the process to end.
+  // Record first: this changes the route, and visitors must not wait for the process to end.
   return [{ type: 'recordExit', ...(forgiven ? { delayMs: 0 } : {}) }, { type: 'kill' }];
 }

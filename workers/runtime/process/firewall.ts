@@ -1,5 +1,5 @@
 import { readFile, realpath } from 'node:fs/promises';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { exists } from '../../../shared/core/exists.js';
 import { tokenOf } from '../../network/network-settings.js';
 import { foreignTables } from '../../network/other-installations.js';
@@ -12,16 +12,16 @@ import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 type Deps = Pick<ProcessRuntimeDeps, 'db' | 'config' | 'log' | 'hostId' | 'sandbox'>;
 
 /**
- * An nftables table of this platform: who may connect to hosted ports, and what hosted processes may not reach. It is always
- * replaced as a whole, so that it is complete again after another program flushed the rules or a worker was killed. Without
- * root, users of their own for services, or `nft` there are no rules, and the log explains the consequence.
+ * An nftables table that decides who may connect to hosted ports, and what hosted processes may not reach. It is always
+ * replaced as a whole, so that it is complete again after another program flushed it or a worker was killed. Without
+ * root, separate users for services, or `nft`, there are no rules, and the log explains the consequence.
  */
 export class Firewall {
   readonly #deps: Deps;
   #table = '';
   #users: readonly number[] = [];
   #usable: boolean | null = null;
-  /** The rules that are set: '' for none, null if that is not known. */
+  /** The current rules: '' for none, null if unknown. */
   #applied: string | null = null;
   #work: Promise<void> = Promise.resolve();
 
@@ -29,7 +29,10 @@ export class Firewall {
     this.#deps = deps;
   }
 
-  /** Sets the rules that the `replicas` and `resting_ports` tables ask for; with `always` even if they have not changed. Never rejects. */
+  /**
+   * Sets the rules for the `replicas` and `resting_ports` tables; with `always` even if they have not changed. Never
+   * rejects.
+   */
   apply(always = false): Promise<void> {
     this.#work = this.#work
       .then(() => this.#apply(always))
@@ -61,7 +64,7 @@ export class Firewall {
     const taken = rows.map(({ port, user_number, open }) => ({ port, uid: uidOf(user_number), open }));
     const resting = (await restingPorts(db, hostId)).filter((port) => !taken.some((one) => one.port === port));
     const ports = [...taken, ...resting.map((port) => ({ port, uid: null }))];
-    // Replicas with networks of their own use no ports of the host, but older replicas may still run without one.
+    // Replicas with their own networks use no ports of the host, but older replicas may still run without one.
     if (sandbox.network && ports.length === 0) return this.#retire();
     this.#usable ??= await this.#prepare();
     if (!this.#usable) return;
@@ -78,7 +81,7 @@ export class Firewall {
     this.#applied = rules;
   }
 
-  /** Removes the rules, which nothing needs any more. Later calls do nothing. */
+  /** Removes the rules, because they are no longer needed. Later calls do nothing. */
   async #retire(): Promise<void> {
     if (this.#applied === '') return;
     await removeTable(await this.#tableName());

@@ -1,11 +1,13 @@
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { ImageProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { sandboxIdOf } from './replica-sandbox.js';
 
-/** A check that has not passed yet runs again after this time, in milliseconds, unless the image's interval is shorter. */
+/**
+ * A check that has not passed yet is repeated after this time, in milliseconds, unless the image's interval is shorter.
+ */
 const STARTING_MS = 1_000;
 const MAX_SAID = 300;
 
@@ -26,7 +28,10 @@ export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: Re
   return `the image's HEALTHCHECK ${how}${said && `: ${said}`}`;
 }
 
-/** Runs the HEALTHCHECK of an image in one attempt of a replica, in the background: a check may take as long as its image allows. */
+/**
+ * Runs the HEALTHCHECK of an image in one attempt of a replica. It runs in the background, because it may take as long
+ * as the image allows.
+ */
 export class ImageCheck implements ImageProbe {
   readonly #sandbox: Inside;
   #isRunning = false;

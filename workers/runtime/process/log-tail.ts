@@ -1,9 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { Db, Transaction } from '../../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
 import { unlessAbsent } from '../../../shared/core/exists.js';
 import { resultOf } from '../../../shared/core/run-limited.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
-import type { Masker } from '../../masking/mask.js';
+import type { Masker } from '../../masking/masker.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { advanceLog } from '../../replicas/store.js';
 import { cutAt, type LineCutter, LineSplitter, MAX_LINE_LENGTH } from '../../sandbox/line-splitter.js';
@@ -16,7 +16,7 @@ const CHUNK_BYTES = 64 * 1024;
 const CHUNKS_AT_ONCE = 32;
 /** The most bytes that one UTF-16 unit has in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
-/** If an application is this far ahead of the log, the middle of its output is left out, with a line that says so. */
+/** If an application is this far ahead of the log, the middle of its output is left out, and a line says so. */
 const MAX_BACKLOG = { bytes: 64 * 1024 * 1024, lines: 100_000 };
 const KEPT_OF_BACKLOG = { bytes: 1024 * 1024, lines: 2000 };
 /** The disk space of copied output is freed in steps of this size. */
@@ -24,7 +24,7 @@ const RECLAIM_BYTES = 8 * 1024 * 1024;
 const BLOCK = 4096;
 const NEWLINE = 0x0a;
 
-/** Copies one replica's output file to the log, from the mark in its row on. */
+/** Copies one replica's output file to the log, starting at the mark in its row. */
 export class LogTail {
   readonly #file: string;
   readonly #masker: Masker;
@@ -45,8 +45,8 @@ export class LogTail {
   }
 
   /**
-   * Copies new output to the log. `final` means that the process has ended: everything is copied, also a last line without
-   * an end. Returns false if another process has moved the mark; this tail must then not be used any more.
+   * Copies new output to the log. `final` means that the process has ended: everything is copied, even an incomplete
+   * last line. Returns false if another process has moved the mark; this tail must then not be used any more.
    */
   async follow(final: boolean): Promise<boolean> {
     const file = await unlessAbsent(open(this.#file, 'r'));
@@ -87,7 +87,8 @@ export class LogTail {
   }
 
   /**
-   * The file is shorter than the mark: the application truncated it, or the platform did because of its size.
+   * Starts again at the beginning, because the file is shorter than the mark: the application truncated it, or the
+   * platform did because of its size.
    */
   #startOver(): Promise<boolean> {
     this.#reclaimed = 0;
@@ -95,14 +96,14 @@ export class LogTail {
   }
 
   /**
-   * Frees the disk space of copied output by a hole at the beginning of the file. Truncating the file would lose what the
-   * application writes at that moment.
+   * Frees the disk space of copied output by punching a hole at the beginning of the file. Truncating the file would
+   * lose what the application writes at that moment.
    */
   async #reclaim(): Promise<void> {
     const end = this.#offset - (this.#offset % BLOCK);
     if (process.platform !== 'linux' || end - this.#reclaimed < RECLAIM_BYTES) return;
     const args = ['--punch-hole', '--offset', '0', '--length', String(end), this.#file];
-    // If the tool or the file system cannot do it, the space is freed when the replica stops.
+    // If the tool or the file system does not support this, the space is freed when the replica stops.
     await resultOf('fallocate', args);
     this.#reclaimed = end;
   }
@@ -113,21 +114,24 @@ async function read(file: FileHandle, offset: number, length: number): Promise<B
   return buffer.subarray(0, bytesRead);
 }
 
-/** Returns true if too much output waits: in bytes, or in lines if all of it has lines as short as the chunk. */
+/**
+ * Returns true if too much output waits.
+ * In bytes, or in lines, assuming that all lines are as short as this chunk's.
+ */
 function isTooFarAhead(chunk: Buffer, ahead: number): boolean {
   if (ahead > MAX_BACKLOG.bytes) return true;
-  // Fewer bytes than that cannot be too many lines.
+  // A chunk with fewer bytes than the limit of lines cannot exceed that limit.
   if (ahead <= MAX_BACKLOG.lines) return false;
   let lines = 0;
   for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, at + 1)) lines += 1;
   return (lines / chunk.length) * ahead > MAX_BACKLOG.lines;
 }
 
-/** Returns the offset of the last lines, which are kept of a backlog. */
+/** Returns the offset of the last lines, which are kept when a backlog is dropped. */
 async function keptFrom(file: FileHandle, offset: number, size: number): Promise<number> {
   const start = Math.max(offset, size - KEPT_OF_BACKLOG.bytes);
   const rest = await read(file, start, size - start);
-  // The first line is cut and could be half of a secret, so the next one is the first that is kept.
+  // The first line is incomplete and could be half of a secret, so keeping starts at the next one.
   const first = rest.indexOf(NEWLINE) + 1;
   let at = rest.length;
   for (let lines = 0; lines <= KEPT_OF_BACKLOG.lines && at > first; lines++) at = rest.lastIndexOf(NEWLINE, at - 1);
@@ -145,9 +149,7 @@ function endOfLines(chunk: Buffer, lines: number): number {
   return end;
 }
 
-/**
- * Returns the length of the whole lines of a chunk, in bytes. A line that is too long counts up to where it can be cut.
- */
+/** Returns the length of a chunk's complete lines, in bytes. An overlong line counts up to where it can be cut. */
 function completeBytes(chunk: Buffer, cutter: LineCutter): number {
   const end = chunk.lastIndexOf(0x0a);
   if (end >= 0) return end + 1;
@@ -170,7 +172,7 @@ function bytesOf(chunk: Buffer, characters: number): number {
   return low;
 }
 
-/** Decodes UTF-8 and leaves out a last character that is incomplete. */
+/** Decodes UTF-8, without an incomplete last character. */
 function decode(bytes: Buffer): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
 }

@@ -9,22 +9,25 @@ import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
-/** Polling interval of a sandbox's sockets in the host's network, in milliseconds: they are searched among all of the host. */
+/** Polling interval in the host's network, in milliseconds: a sandbox's sockets are searched among all of the host. */
 const POLL_INTERVAL_MS = 500;
 /**
- * Polling interval of the sockets of a network of its own, in milliseconds. For each poll the kernel walks through its table of all
- * connections of the host, which takes 10 ms of processor.
+ * Polling interval in a network of its own, in milliseconds. For each poll the kernel walks through its table of all
+ * connections of the host, which takes 10 ms of processor time.
  */
 const INSIDE_POLL_INTERVAL_MS = 100;
 /** Timeout for the start of a relay, in milliseconds. */
 const RELAY_START_MS = 2_000;
 
-/** Finds the port on which one attempt of an application listens, and makes it reachable if it has a network of its own. */
+/**
+ * Finds the port on which one attempt of an application listens, and makes it reachable if the replica has its own
+ * network.
+ */
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
   #lookedAt = 0;
-  /** The ports that were made reachable, as JSON; '' before. */
+  /** The ports that were made reachable, as JSON; '' if none yet. */
   #opened = '';
   /** The port that the last poll found. */
   #found: number | null = null;
@@ -67,8 +70,8 @@ export class PortFinder {
   }
 
   /**
-   * Returns the port on which an application in the host's network listens although nothing listens on the assigned
-   * one; null as long as it is not known.
+   * Returns the port on which an application in the host's network listens if nothing listens on the assigned one.
+   * Returns null as long as it is not known.
    */
   async findOnHost(row: ReplicaRow, spec: ReleaseSpec): Promise<number | null> {
     if (row.port === null || Date.now() - this.#lookedAt < POLL_INTERVAL_MS) return null;
@@ -84,12 +87,9 @@ export class PortFinder {
     return choice.type === 'use' && choice.port !== row.port ? choice.port : null;
   }
 
-  /**
-   * Returns true if a port of the application's own network accepts connections before anything was done to make it
-   * reachable.
-   */
+  /** Returns true if a port in the application's own network already accepts connections. */
   async #isReachable(address: string, port: number): Promise<boolean> {
-    // The forwarded port of a rootless network accepts every connection, whether something listens behind it or not.
+    // A rootless network's forwarded port accepts every connection, even if nothing listens behind it.
     if (this.#opened !== '' || this.#sandbox.allNetworks?.level === 'rootless') return false;
     return (await checkHealth({ address, port, path: '', host: '' })).healthy;
   }
@@ -102,8 +102,8 @@ export class PortFinder {
   }
 
   /**
-   * Returns the first port that answers HTTP, or else the first. The host reaches a rootless network through one port
-   * at a time.
+   * Returns the first port that answers HTTP, otherwise the first. A rootless network is reached through one port at a
+   * time.
    */
   async #answeringInside(row: ReplicaRow, ports: readonly number[]): Promise<number> {
     const network = this.#sandbox.allNetworks;
@@ -114,13 +114,13 @@ export class PortFinder {
     return ports[0] ?? 0;
   }
 
-  /** Returns the first port that answers HTTP, or else the first. */
+  /** Returns the first port that answers HTTP, otherwise the first. */
   async #answering(address: string, ports: readonly number[]): Promise<number> {
     const answers = await Promise.all(ports.map((port) => answersHttp(address, port)));
     return ports[Math.max(0, answers.indexOf(true))] ?? 0;
   }
 
-  /** Makes ports reachable at the replica's address. The first one is also reached at PORT. */
+  /** Makes ports reachable at the replica's address. The first one is also reachable at PORT. */
   async #open(
     row: ReplicaRow,
     spec: ReleaseSpec,

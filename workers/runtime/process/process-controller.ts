@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { exists } from '../../../shared/core/exists.js';
-import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { abandonStart, recordProcess, releaseReplica } from '../../replicas/start-store.js';
@@ -30,7 +30,7 @@ import {
   UNRECORDED,
 } from './replica-sandbox.js';
 
-/** Copying interval of the output while a replica stops, in milliseconds. */
+/** Interval between copies of the output while a replica stops, in milliseconds. */
 const FOLLOW_MS = 250;
 /** Polling interval of a replica whose process and output are watched, in milliseconds: a notification may have been missed. */
 const WATCHED_MS = 5_000;
@@ -51,14 +51,14 @@ export class ProcessController implements ReplicaController {
   readonly #output: ReplicaOutput;
   #attempt = -1;
   #portLosses = 0;
-  /** The attempt whose processor use is limited to the plan. */
+  /** The attempt whose processor use has been limited to the plan. */
   #limitedAttempt = -1;
-  /** The attempt whose process is a child of this worker, so that its end is noticed at once. */
+  /** The attempt whose process is a child of this worker. Its end is noticed at once. */
   #ownAttempt = -1;
   /** The row of the last reconciliation, and when that ended; null while one runs, or after it failed. */
   #row: ReplicaRow | null = null;
   #reconciledAt: number | null = null;
-  /** True if something was observed since the last reconciliation began. */
+  /** True if something has changed since the last reconciliation began. */
   #woken = true;
 
   constructor(deps: Deps, id: string, wake: () => void, logShare: HostAllowance) {
@@ -76,7 +76,7 @@ export class ProcessController implements ReplicaController {
   }
 
   get nextCheckAt(): number {
-    // The attempt of a run has no health: it is only waited for.
+    // An attempt of a run has no health checks: the controller only waits for its end.
     return this.#row !== null && this.#row.run_id !== null ? Number.POSITIVE_INFINITY : this.#health.nextCheckAt;
   }
 
@@ -127,7 +127,10 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Rejects with a fault of the platform, such as a database that does not answer; the supervisor then tries again. */
+  /**
+   * Starts an attempt. Rejects with a fault of the platform, such as an unreachable database; the supervisor then tries
+   * again.
+   */
   async #start(row: ReplicaRow): Promise<void> {
     try {
       const spec = await this.#release.readAnew(row);
@@ -171,7 +174,7 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Ends the time in which a new replica may use more processor than its plan has. */
+  /** Ends the time in which a new replica may use more processor time than its plan allows. */
   async #limitCpu(row: ReplicaRow): Promise<void> {
     if (this.#limitedAttempt === row.restarts || !isCpuLimited(row, Date.now())) return;
     const spec = await this.#release.readable(row);
@@ -182,8 +185,9 @@ export class ProcessController implements ReplicaController {
   }
 
   /**
-   * A worker died between the claim and the record of the process, or it lost the lead while it starts the replica. Ends what it
-   * started, which the id of the attempt marks. If it has recorded the process by now, the next reconciliation adopts it.
+   * Abandons an attempt whose worker died between the claim and the record of the process, or lost the lead meanwhile.
+   * Ends what that worker started, which has the attempt's id as its mark. If the worker has recorded the process by
+   * now, the next reconciliation adopts it.
    */
   async #abandonAttempt(row: ReplicaRow): Promise<void> {
     const { db, sandbox } = this.#deps;
@@ -206,10 +210,10 @@ export class ProcessController implements ReplicaController {
     }
   }
 
-  /** Ends a server that does not answer. It starts again. */
+  /** Ends a server that does not answer. The next reconciliation starts it again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, sandbox, config, data } = this.#deps;
-    // It may not react to TERM and be killed. Servers recover from their own journals.
+    // A hanging server may ignore TERM and be killed. Servers recover from their own journals.
     await sandbox.stop(sandboxIdOf(row), processOf(row), config.stopGraceSeconds * 1000);
     data?.health.forget(row.id);
     await this.#output.follow(row, true);

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
-import { errorMessage } from '../../../shared/core/errors.js';
-import { planOf } from '../../../shared/services/catalog.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { releaseReplica } from '../../replicas/start-store.js';
@@ -34,7 +34,7 @@ class ProcessHost implements ReplicaHost {
   readonly isMeasuredByAll = false;
   readonly #deps: ProcessRuntimeDeps & { firewall: Firewall };
   readonly #logShare = new HostAllowance();
-  /** The addresses of the replicas whose names neighbours know. */
+  /** The names and addresses that were last written for neighbours. */
   #ready: string | null = null;
 
   constructor(deps: ProcessRuntimeDeps) {
@@ -45,13 +45,13 @@ class ProcessHost implements ReplicaHost {
     return new ProcessController(this.#deps, id, wake, this.#logShare);
   }
 
-  /** Returns a second replica fits if as much memory as its plan allows is free. */
+  /** Returns true if a second replica fits: as much memory as its plan allows is free. */
   async hasRoom(row: ReplicaRow): Promise<boolean> {
     const { configuration } = await this.#deps.loadRelease(row.deployment_id, row.run_id);
     return planOf(configuration.plan).memoryMb * MEGABYTE <= freemem();
   }
 
-  /** Writes the names of neighbours again if other replicas are ready now. */
+  /** Writes the names of neighbours again if the set of ready replicas has changed. */
   async observe(rows: readonly ReplicaRow[]): Promise<void> {
     const network = this.#deps.sandbox.allNetworks;
     if (!network) return;
@@ -62,7 +62,7 @@ class ProcessHost implements ReplicaHost {
       await network.publish(addresses);
       this.#ready = addresses.join();
     } catch (error) {
-      // The replicas are reconciled all the same, and the names are written with the next pass.
+      // The replicas are reconciled anyway, and the next pass writes the names.
       this.#deps.log.warn({ err: error }, `the names of neighbours were not written: ${errorMessage(error)}`);
     }
   }
@@ -125,7 +125,7 @@ class ProcessHost implements ReplicaHost {
         .filter((row) => row.pid !== null)
         .map(async (row) => {
           await sandbox.stop(sandboxIdOf(row), processOf(row), graceMsOf(row, config.stopGraceSeconds));
-          // A replica that was never ready would otherwise count as failed.
+          // Otherwise a replica that was never ready would count as failed.
           if (row.ready_at === null) await releaseReplica(db, row);
           else await recordExit(db, row, 'ended with the platform');
         }),

@@ -1,12 +1,12 @@
 import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type DiscardDeps, discardTree } from '../../core/folders.js';
+import { type DiscardDeps, discardTree } from '../../core/remove-folders.js';
 import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { exitDetail, SEARCHED_LINES } from '../failure-text.js';
 
 const LAST_BYTES = 16 * 1024;
 
-/** A replica's folder `<dataDir>/replicas/<id>/`: its changes over the image, its output, and how it ended. */
+/** A replica's folder `<dataDir>/replicas/<id>/`: its changes over the image, its output, and a record of its end. */
 export class ReplicaFiles {
   readonly folder: string;
   readonly #deps: DiscardDeps;
@@ -42,15 +42,15 @@ export class ReplicaFiles {
   }
 
   /**
-   * Returns how the command ended, as text that follows "replica 1", and its exit code: null if it was killed or its
-   * end was not observed.
+   * Returns how the command ended, as text that follows "replica 1", and its exit code.
+   * The code is null if the command was killed or its end was not observed.
    */
   async howItEnded(memoryMb: number): Promise<{ detail: string; exitCode: number | null }> {
     const text = (await readFile(this.exit, 'utf8').catch(() => '')).trim();
     return { detail: exitDetail(text, memoryMb), exitCode: /^\d+$/.test(text) ? Number(text) : null };
   }
 
-  /** Returns the last lines of output that are not blank, unmasked. `cutter` decides where long lines are cut. */
+  /** Returns the last non-blank lines of output, unmasked. `cutter` decides where long lines are cut. */
   async lastOutput(cutter: LineCutter): Promise<string[]> {
     const file = await open(this.output, 'r').catch(() => null);
     if (file === null) return [];

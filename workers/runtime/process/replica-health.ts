@@ -9,17 +9,17 @@ import { ImageCheck } from './image-check.js';
 import { PortFinder } from './port-finder.js';
 import { sandboxIdOf } from './replica-sandbox.js';
 
-/** What a check found that the replica's controller has to act on. */
+/** A finding on which the replica's controller must act. */
 export type HealthFinding =
   | 'none'
   /** Another process of this host listens on the replica's port. */
   | 'portLost'
-  /** The server of a data service has given no answer at all for too long. */
+  /** The database server has not answered at all for too long. */
   | 'silent';
 
 /**
- * Returns true if the application listens. A connection proves nothing: the forwarded port of a rootless network
- * accepts every one.
+ * Returns true if the application listens. A connection proves nothing: a rootless network's forwarded port accepts
+ * every one.
  */
 async function listensInside({ pid }: ReplicaRow, port: number | null): Promise<boolean> {
   const sockets = pid === null ? null : await socketsOfNamespace(pid);
@@ -70,12 +70,12 @@ export class ReplicaHealth {
     return 'none';
   }
 
-  /** In a network of its own the replica's port is free, but the application may have chosen another one. */
+  /** In its own network the replica's port is free, but the application may have chosen another one. */
   async #checkOwnNetwork(row: ReplicaRow, spec: ReleaseSpec): Promise<HealthFinding> {
     if (Date.now() < this.#probe.nextCheckAt) return 'none';
     let port = row.port;
     const network = this.#deps.sandbox.allNetworks;
-    // A port that opens after this search becomes reachable with the next one.
+    // A port that opens after this search becomes reachable at the next one.
     let isFound = true;
     if (row.state === 'starting' && port !== null) {
       const found = await this.#ports.find(row, spec);

@@ -6,13 +6,16 @@ import { maskerOf, type RetainedRelease } from '../retained-release.js';
 import { LogTail } from './log-tail.js';
 import type { ProcessRuntimeDeps } from './replica-sandbox.js';
 
-/** The wait between a change of the file and its copy, in milliseconds: short after a pause, longer while output goes on. */
+/**
+ * The wait between a change of the file and its copy, in milliseconds: short after a pause, longer during continuous
+ * output.
+ */
 const FIRST_MS = 8;
 const LAST_MS = 250;
 
 /**
- * Returns the wait before the next copy. `sinceMs` is the time since the last one, which came after `waitMs`; in
- * milliseconds.
+ * Returns the wait before the next copy, in milliseconds. `sinceMs` is the time since the last copy, which came after
+ * `waitMs`.
  */
 export function nextWaitMs(sinceMs: number, waitMs: number): number {
   return sinceMs > waitMs * 2 ? FIRST_MS : Math.min(LAST_MS, waitMs * 2);
@@ -44,7 +47,7 @@ export class ReplicaOutput {
     this.#options = options;
   }
 
-  /** True if changes of the file are noticed. Otherwise only reconciliations copy the output. */
+  /** True if changes of the file are noticed. If not, only reconciliations copy the output. */
   get isWatched(): boolean {
     return this.#watcher !== null;
   }
@@ -59,7 +62,7 @@ export class ReplicaOutput {
       });
       this.#watcher.on('error', () => this.close());
     } catch {
-      // There is no file yet, or the system has no more watches.
+      // Watching fails if there is no file yet, or if the system allows no more watches.
     }
   }
 
@@ -69,11 +72,11 @@ export class ReplicaOutput {
   }
 
   /**
-   * Copies what is new. `final` means that the process has ended. Returns false if another supervisor has moved the mark
+   * Copies new output. `final` means that the process has ended. Returns false if another supervisor has moved the mark
    * meanwhile; the next row that is read has the new mark.
    */
   follow(row: ReplicaRow, final: boolean): Promise<boolean> {
-    // A reconciliation and a change of the file may ask at the same time.
+    // A reconciliation and a change of the file may call this at the same time.
     const mine = this.#copying.then(() => this.#copy(row, final));
     this.#copying = mine.catch(() => undefined);
     return mine;
@@ -99,7 +102,7 @@ export class ReplicaOutput {
   async #copy(row: ReplicaRow, final: boolean): Promise<boolean> {
     const { release, share } = this.#options;
     const spec = await release.readable(row);
-    // Without the release its secrets are unknown and cannot be masked, so the output stays out of the log.
+    // Without the release, its secrets are unknown and cannot be masked, so the output is not logged.
     if (!spec) return true;
     this.#tail ??= new LogTail(this.#deps, row, { file: this.#file, masker: maskerOf(spec), share });
     const ours = await this.#tail.follow(final);

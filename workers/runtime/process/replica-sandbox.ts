@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { planOf } from '../../../shared/services/catalog.js';
+import { planOf } from '../../../shared/services/plan-catalog.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
 import type { DataServices } from '../../data/data-services.js';
-import { IMAGES_MISSING, ReleaseError } from '../../failures/explained.js';
+import { IMAGES_MISSING, ReleaseError } from '../../failures/explained-errors.js';
 import { scopeOf } from '../../network/network-model.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import type { DetachedProcess, Sandbox, SandboxSpec } from '../../sandbox/sandbox.js';
@@ -11,15 +11,15 @@ import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { startingCpu } from './decide-process-replica.js';
 
-/** What the process runtime works with. */
+/** The dependencies of the process runtime. */
 export interface ProcessRuntimeDeps extends ReplicaRuntimeDeps {
   sandbox: Sandbox;
   toolchains: Pick<ToolchainStore, 'restore'>;
-  /** Prepares the servers of data services; absent or null if none are run. */
+  /** Prepares database servers; absent or null if this worker runs none. */
   data?: DataServices | null;
 }
 
-/** Prefix of the sandboxes of replicas. The supervisor ends those that no row names. */
+/** Prefix of replicas' sandboxes. The supervisor ends those without a row. */
 export const REPLICA_SANDBOX = 'replica-';
 
 /** Returns the name of the sandbox of one attempt to run a replica. */
@@ -27,18 +27,21 @@ export function sandboxIdOf({ id, restarts }: Pick<ReplicaRow, 'id' | 'restarts'
   return `${REPLICA_SANDBOX}${id}-${restarts}`;
 }
 
-/** A process that was not recorded. Its sandbox can still be ended, because its processes carry the sandbox's id. */
+/**
+ * Stands for a process that was not recorded. Its sandbox can still be ended, because its processes carry the sandbox's
+ * id.
+ */
 export const UNRECORDED: DetachedProcess = { pid: 0, startedAt: '' };
 
-/** Returns the process that the row of a replica names. */
+/** Returns the process recorded in a replica's row. */
 export function processOf(row: ReplicaRow): DetachedProcess {
   return { pid: row.pid ?? UNRECORDED.pid, startedAt: row.pid_started ?? UNRECORDED.startedAt };
 }
 
-/** Timeout of the installation of tools that were removed, in milliseconds. A replica that starts waits for it. */
+/** Timeout for installing removed tools again, in milliseconds. A starting replica waits for it. */
 const RESTORE_MS = 5 * 60_000;
 
-/** Returns the folders of the tools with which a release was built. Tools that were removed are installed again. */
+/** Returns the folders of a release's tools. Installs removed ones again. */
 export function toolsOf(
   { image }: Pick<ReleaseSpec, 'image'>,
   toolchains: ProcessRuntimeDeps['toolchains'],
@@ -48,7 +51,7 @@ export function toolsOf(
   return tools.length === 0 ? Promise.resolve([]) : toolchains.restore(tools, signal);
 }
 
-/** Minimum grace period of the server of a data service, in milliseconds: it writes its data. */
+/** The least grace period of a database server, in milliseconds, in which it writes its data. */
 const SERVER_GRACE_MS = 30_000;
 
 /** Returns the grace period of a replica, in milliseconds. */
@@ -57,8 +60,7 @@ export function graceMsOf({ volume_id }: Pick<ReplicaRow, 'volume_id'>, stopGrac
 }
 
 /**
- * Returns the folder that the commands of a release see as their own.
- * For an image with a process it is the image's root file system.
+ * Returns the folder that a release's commands see as their own. For an image with a process this is the image's root.
  */
 export function imageFolder(dataDir: string, { image }: Pick<ReleaseSpec, 'image'>): string {
   return join(dataDir, 'images', image.digest, ...(image.manifest.process === undefined ? [] : ['rootfs']));
@@ -100,12 +102,15 @@ export function replicaSandbox(
     ...(row.run_id === null ? {} : { isRun: true }),
     limits: { memoryMb: plan.memoryMb, cpu: cpuAtStart(row, plan.cpu), pids: plan.pids },
     ...(port === null ? {} : { port }),
-    // The name of the service leads to its replicas only.
+    // Only replicas answer at the service's name.
     network: { scope: scopeOf(spec), use: 'application', hostName: row.run_id === null ? spec.slug : '' },
   };
 }
 
-/** Only a replica's first start gets more than its plan's processor: an application that keeps ending would always use more. */
+/**
+ * Returns the cores at the start. Only a first start gets more than the plan: an application that keeps ending would
+ * always use more.
+ */
 function cpuAtStart({ ready_at, run_id }: ReplicaRow, cpu: number): number {
   return ready_at === null && run_id === null ? startingCpu(cpu, availableParallelism()) : cpu;
 }

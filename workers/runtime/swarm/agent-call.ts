@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 const CONNECT_MS = 5_000;
-/** Only the end is kept of an output that is longer than this, in bytes. */
+/** Longer output is cut to its end, in bytes. */
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 
 export interface AgentAddress {
@@ -13,7 +13,7 @@ export interface AgentAddress {
   token: string;
 }
 
-/** A command failed, or the connection broke before it ended. */
+/** Thrown if a command failed, or the connection broke before it ended. */
 class AgentError extends Error {
   constructor(message: string) {
     super(message);
@@ -22,8 +22,8 @@ class AgentError extends Error {
 }
 
 /**
- * Runs a command at an agent, with `input` as its standard input, and returns what it printed. Throws `AgentError`, and the
- * signal's reason if it is aborted.
+ * Runs a command at an agent, with `input` as its standard input, and returns what it printed.
+ * Throws `AgentError`, and the signal's reason if it is aborted.
  */
 export async function callAgent(
   { host, port, token }: AgentAddress,

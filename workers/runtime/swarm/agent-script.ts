@@ -5,8 +5,8 @@ export const AGENT_PORT = 7000;
 const SERVE = `IFS= read -r token; [ "$token" = "$TOKEN" ] || exit 1; IFS= read -r command; sh -c "$command" 2>&1; printf '\\nexit %s\\n' $?`;
 
 /**
- * A server that does what `SERVE` does, in Perl, which Debian's base images have. It reads byte by byte, because the rest of the
- * connection is the input of the command.
+ * A server in Perl, which Debian's base images have, that does what `SERVE` does. It reads byte by byte, because the
+ * rest of the connection is the command's input.
  */
 const perlOf = (port: number) => `
 use IO::Socket::INET;
@@ -33,9 +33,9 @@ while (1) {
 }`;
 
 /**
- * Returns the command of a task that works on the files of a volume for the platform: it runs commands of callers that
- * know `$TOKEN`.
- * Alpine's images have no perl, but the nc of busybox, which serves one connection at a time.
+ * Returns the command of a task that works on a volume's files for the platform.
+ * The task runs commands of callers that know `$TOKEN`. Alpine's images have no perl, but busybox's nc, which serves
+ * one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {
   const perl = perlOf(port).replaceAll("'", `'\\''`);

@@ -14,7 +14,7 @@ import {
 } from './swarm-view.js';
 import { freedPlacement, pinnedNode } from './task-placement.js';
 
-/** A task that has run for this time without a known port never gets one, in milliseconds: a node reports both together. */
+/** A task that has run this long without a known port never gets one, in milliseconds: a node reports both together. */
 const PORT_MS = 10_000;
 /**
  * The wait from the end of a service's tasks to its removal, in milliseconds. A manager of Docker 20.10 panics if a service is
@@ -22,30 +22,31 @@ const PORT_MS = 10_000;
  */
 const FORGET_MS = 3_000;
 /**
- * A service is removed this long after its grace period even if no end of its task was reported, in milliseconds. On a busy machine
- * Swarm may never report the end of a task that was starting, but it ends the tasks of a removed service.
+ * A service is removed this long after its grace period even if the end of its task was never reported, in
+ * milliseconds. On a busy machine Swarm may not report the end of a starting task, but it ends the tasks of a removed
+ * service.
  */
 const UNREPORTED_END_MS = 20_000;
 const REMOVED = 'was removed from the swarm by somebody else';
 
-/** One thing that a controller does to a replica that runs as a Swarm service. */
+/** An action of a controller on a replica that runs as a Swarm service. */
 export type SwarmAction =
   /** Claims the replica for a new attempt, then creates its service. */
   | { type: 'claim' }
-  /** Creates the service of an attempt that is claimed. */
+  /** Creates the service of a claimed attempt. */
   | { type: 'createService' }
   | { type: 'recordTask'; place: TaskPlace }
   /** Records what keeps the replica from starting. */
   | { type: 'recordHindrance'; detail: string }
   /** Lets Swarm move the service's task to any node of its region. */
   | { type: 'freePlacement'; serviceId: string }
-  /** Remembers since when this task runs without a known port. */
+  /** Notes since when this task runs without a known port. */
   | { type: 'notePortless'; taskId: string }
-  /** Removes a service whose task cannot be reached, so that another one is made in its place. */
+  /** Removes a service whose task cannot be reached, so that a new one replaces it. */
   | { type: 'replaceService'; serviceId: string; taskId: string }
   /** Copies the rest of the output to the log, then records the end. */
   | { type: 'recordEnd'; detail: string }
-  /** Records how a task ended by itself: the engine knows. */
+  /** Records the end of a task that ended by itself, after asking the engine how it ended. */
   | { type: 'recordTaskEnd'; task: SwarmTask }
   /** Records that the task is lost with its node. The rest of its output cannot be read. */
   | { type: 'recordLoss'; detail: string }
@@ -56,11 +57,11 @@ export type SwarmAction =
   /** Waits, within a bound, until no edge sends requests to the replica. */
   | { type: 'drain' }
   | { type: 'scaleToZero'; serviceId: string }
-  /** Remembers since when the service of a replica that stops is scaled to zero. */
+  /** Notes when the service of a stopping replica was scaled to zero. */
   | { type: 'noteScaled' }
   /** Copies the rest of the output to the log. */
   | { type: 'finishOutput' }
-  /** Remembers since when no task of the service runs. */
+  /** Notes since when no task of the service runs. */
   | { type: 'noteOver' }
   | { type: 'removeService'; serviceId: string }
   | { type: 'recordStopped' }
@@ -70,9 +71,9 @@ export type SwarmAction =
 /** What a controller remembers of one replica between two passes. Times are milliseconds since the epoch. */
 export interface SwarmMemory {
   drained: boolean;
-  /** Since when the service of a replica that stops is scaled to zero. */
+  /** When the service of a stopping replica was scaled to zero; null before. */
   scaledSince: number | null;
-  /** When no task of a service that stops ran any more. */
+  /** Since when no task of a stopping service runs; null before. */
   overSince: number | null;
   portless: { taskId: string; since: number } | null;
 }
@@ -88,8 +89,8 @@ export interface ObservedSwarmReplica {
 type Observed = ObservedSwarmReplica & { now: number };
 
 /**
- * Decides what a controller does to a replica, in this order. Swarm itself restarts tasks that end; the row moves on from
- * one task to the next. `now` is in milliseconds since the epoch.
+ * Decides what a controller does to a replica, in this order. `now` is in milliseconds since the epoch.
+ * Swarm itself restarts ended tasks; the row moves on from one task to the next.
  */
 export function decideSwarmReplica(observed: ObservedSwarmReplica, now: number): SwarmAction[] {
   const { row } = observed;
@@ -137,18 +138,18 @@ function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): Swar
   };
   if (hasEnded(task)) return record(row.address, null);
   if (task.Status.State !== 'running') return [];
-  // The attempt of a run listens on no port.
+  // An attempt of a run listens on no port.
   const target = row.run_id === null ? containerPort(spec) : null;
   if (target === null) return record(view.addressOf(task), null);
   const port = publishedPort(task, target);
   if (port !== undefined) return record(view.addressOf(task), port);
-  // If a task starts while its node reaches no manager, it runs, and the swarm never learns its port.
+  // If a task starts while its node reaches no manager, the swarm never learns its port.
   if (memory.portless?.taskId !== task.ID) return [{ type: 'notePortless', taskId: task.ID }];
   if (now - memory.portless.since < PORT_MS) return [];
   return [{ type: 'replaceService', serviceId: task.ServiceID, taskId: task.ID }];
 }
 
-/** Watches a replica's task. The attempt of a run has one task, which Swarm does not restart, and no health. */
+/** Watches a replica's task. The attempt of a run has one task, which Swarm does not restart, and no health checks. */
 function watch(seen: Observed): SwarmAction[] {
   const { row, view, spec } = seen;
   if (spec === null) return [{ type: 'failUnreadable' }];
@@ -160,7 +161,7 @@ function watch(seen: Observed): SwarmAction[] {
   const task = view.tasksOf(service.ID).find((candidate) => candidate.ID === row.task_id);
   if (!task) return isComingUp ? moveOn(seen, service.ID) : [removed];
   const takenAway = isTakenAway(task, view);
-  // If the swarm takes a task from a release that is coming up, it starts another one; the release has not failed.
+  // If the swarm takes away a task of a starting release, it starts another one; the release has not failed.
   if (isComingUp && (takenAway || (hasEnded(task) && view.wasDisturbed(task)))) return moveOn(seen, service.ID);
   if (hasEnded(task)) {
     return [takenAway ? { type: 'recordEnd', detail: taskLoss(view, task) } : { type: 'recordTaskEnd', task }];
@@ -173,7 +174,7 @@ function watch(seen: Observed): SwarmAction[] {
   const follow: SwarmAction = { type: 'followOutput' };
   if (isAttempt) return [follow];
   if (task.DesiredState !== 'running') {
-    // The swarm is about to end the task, for instance because its node is drained: it gets no more requests.
+    // The swarm is about to end the task, for example because its node is being drained: no more requests.
     return [follow, ...(row.state === 'ready' ? [{ type: 'recordUnhealthy' } as const] : [])];
   }
   return [
@@ -183,10 +184,10 @@ function watch(seen: Observed): SwarmAction[] {
   ];
 }
 
-/** The replica's task has ended: continues with the task that took its place. */
+/** Continues with the task that replaced the replica's ended task. */
 function revive(seen: Observed): SwarmAction[] {
   const { row, view, now } = seen;
-  // A replica that was never ready has failed; the rollout that waits for it decides what follows.
+  // A replica that was never ready has failed. The rollout that waits for it decides what follows.
   if (row.ready_at === null) return [];
   const service = view.serviceOf(row.id);
   if (service) return moveOn(seen, service.ID);
@@ -202,7 +203,10 @@ function moveOn(seen: Observed, serviceId: string): SwarmAction[] {
   return task ? take(seen, task) : [];
 }
 
-/** Drains, scales to zero, waits for the tasks, copies their output, waits until Swarm has forgotten them, and removes the service. */
+/**
+ * Stops a replica: drains it, scales to zero, waits for its tasks, copies the output, removes the service.
+ * Before the removal it waits until Swarm has forgotten the tasks.
+ */
 function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   const drain: SwarmAction[] = row.state === 'ready' && !memory.drained ? [{ type: 'drain' }] : [];
   const service = view.serviceOf(row.id);
@@ -219,7 +223,7 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   }
   const isOver = tasks.every((task) => view.isOver(task) || neverStarts(task));
   if (!isOver && memory.scaledSince === null) return [...drain, ...follow, { type: 'noteScaled' }];
-  // Two servers must never write one volume: its service stays until each task is known to be over.
+  // Two servers must never write to one volume, so this service stays until every task is known to be over.
   if (!isOver && (row.volume_id !== null || now < overdueAt(service, memory.scaledSince ?? now))) {
     return [...drain, ...follow];
   }
@@ -227,14 +231,14 @@ function stop({ row, view, spec, memory, now }: Observed): SwarmAction[] {
   return [...drain, ...follow, ...finish, { type: 'noteOver' }, ...(tasks.length === 0 ? remove : [])];
 }
 
-/** When a task of a service that was scaled to zero must have ended, in milliseconds since the epoch. */
+/** Returns when the task of a service that was scaled to zero must have ended. In milliseconds since the epoch. */
 function overdueAt(service: Service, scaledSince: number): number {
   const { ContainerSpec: container } = (service.Spec?.TaskTemplate ?? {}) as ContainerTaskSpec;
   const graceNs = container?.StopGracePeriod ?? 0;
   return scaledSince + graceNs / 1_000_000 + UNREPORTED_END_MS;
 }
 
-/** Returns why the task of a data service's server does not run yet. */
+/** Returns why the task of a database's server does not run yet. */
 function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask): string {
   const node = pinnedNode(service, view.nodes);
   if (node === undefined) return 'the node that has its volume is not in the swarm any more';

@@ -1,4 +1,4 @@
-import { type Engine, engineStatus, isConflict, unlessGone } from '../../docker/engine.js';
+import { type Engine, engineStatus, isConflict, unlessGone } from '../../docker/docker-engine.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { LABELS } from './service-spec.js';
 
@@ -7,12 +7,13 @@ interface Deps {
   installation: string;
 }
 
-/** A new network is kept this long, in milliseconds: services that are about to join it cannot be seen yet. */
+/** A new network is kept this long, in milliseconds: services that will join it are not visible yet. */
 const YOUNG_MS = 10 * 60_000;
 
 /**
- * Names the network of a release: the network of its environment, in which services reach each other by name, or one of the
- * service's own if it has no environment or private networking is off.
+ * Names the network of a release.
+ * It is that of the environment, in which services reach each other by name. Without an environment, or with private
+ * networking off, it is the service's own.
  */
 export function networkScope({ serviceId, environmentId, configuration }: ReleaseSpec): string {
   return environmentId !== null && configuration.privateNetworking ? environmentId : serviceId;
@@ -36,7 +37,7 @@ export async function ensureNetwork({ engine, installation }: Deps, spec: Releas
   return name;
 }
 
-/** Removes our networks that no service uses. */
+/** Removes our unused networks. */
 export async function sweepNetworks({ engine, installation }: Deps): Promise<void> {
   const networks = await engine.calls.listNetworks({ filters: { label: [`${LABELS.installation}=${installation}`] } });
   for (const { Id, Created } of networks) {

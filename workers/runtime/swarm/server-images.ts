@@ -5,10 +5,10 @@ import { DATABASE_VERSIONS } from '../../../shared/services/configuration.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { EngineImageStore } from '../../builders/engine-images/engine-image-store.js';
 import { type DataBuilder, serverManifest } from '../../data/data-builder.js';
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import { pullImage, resolveDigest } from '../../docker/pull-image.js';
-import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry.js';
-import { BuildError } from '../../failures/explained.js';
+import { type Registry, type RegistryAccount, registryOf } from '../../docker/registry-accounts.js';
+import { BuildError } from '../../failures/explained-errors.js';
 import { PullError } from '../../failures/pull-error.js';
 
 interface Deps {
@@ -25,7 +25,7 @@ function imageName({ dataImages }: Deps['config'], kind: DataKind, version: stri
   return dataImages[kind].replaceAll('{version}', version);
 }
 
-/** Returns the platform's own account, if the image is in the platform's registry. */
+/** Returns the platform's own account if the image is in the platform's registry. */
 function accountFor(name: string, registry: Registry | null): RegistryAccount | undefined {
   return registry !== null && name.startsWith(`${registry.prefix}/`) ? registry.auth : undefined;
 }
@@ -57,7 +57,7 @@ export function createSwarmDataBuilder(
   };
 }
 
-/** Returns the kinds of data services whose image the engine has, or can pull. */
+/** Returns the kinds of databases whose image the engine has or can pull. */
 export async function findSwarmKinds(deps: Deps): Promise<DataKind[]> {
   const versions: Record<DataKind, readonly string[]> = { postgres: DATABASE_VERSIONS, redis: [''] };
   const kinds: DataKind[] = [];

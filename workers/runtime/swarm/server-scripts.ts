@@ -4,16 +4,16 @@ import { quote } from '../../core/quote.js';
 
 /** Where servers, and tasks that work on their files, mount the volume. */
 export const VOLUME = '/volume';
-/** Exit code of a server that must not start. It prints the reason first. */
+/** Exit code of a server that refuses to start. It prints the reason first. */
 export const REFUSED_CODE = 78;
 /** Prefix of the printed reason. */
 export const REFUSED = 'ranvier: the server is not started: ';
 /** A file that allows a server to initialize its data. Only `volumeScript` writes it, once in a service's life. */
 const FRESH = 'fresh';
-/** How long a server waits for the end of an earlier one on its volume, in seconds. */
+/** How long a server waits until an earlier one on its volume has ended, in seconds. */
 const LOCK_SECONDS = 60;
 
-/** The user that servers run as. The official image of PostgreSQL has it; redis needs no name. */
+/** The user that runs servers. PostgreSQL's official image has it; redis needs no name. */
 export const SERVER_USER: Readonly<Record<DataKind, string>> = { postgres: 'postgres', redis: '999:999' };
 
 /** Returns the content of the marker that names a volume's service. */
@@ -34,14 +34,14 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
   ].join('\n');
 }
 
-/** Removes everything from a volume when the last process of its server has ended, as root. Not every busybox has `find -delete`. */
+/** Empties a volume, as root, once its server's last process has ended. Not every busybox has `find -delete`. */
 export function emptyScript(): string {
   return `cd ${VOLUME} && exec 9<. && flock -w ${LOCK_SECONDS} 9 && rm -rf ./* ./.[!.]* ./..?* && sync`;
 }
 
 /**
- * Refuses a volume that belongs to another service, and locks it. The kernel holds the lock until the last process of the server has
- * ended, even if the swarm starts another task before.
+ * Refuses a volume of another service, and locks it.
+ * The kernel holds the lock until the server's last process has ended, even if the swarm starts the next task earlier.
  */
 function lockVolume(serviceId: string): string[] {
   return [
@@ -76,7 +76,7 @@ export function postgresScript(serviceId: string, { planId, version }: { planId:
     `[ -f $D/PG_VERSION ] || ${NO_DATA}`,
     `[ "$(cat $D/PG_VERSION)" = ${version} ] || refuse "its data was written by version $(cat $D/PG_VERSION), and the service is of version ${version}"`,
     `printf '%s\\n' ${quote(HBA)} >$D/pg_hba.conf`,
-    // We hold the lock, so the server that wrote this file has ended.
+    // This script holds the lock, so the server that wrote this file has ended.
     'rm -f $D/postmaster.pid',
     `exec postgres -D $D ${options.join(' ')}`,
   ].join('\n');

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { redisConfiguration } from '../../../shared/data/model.js';
 import type { DataServerRow } from '../../../shared/data/store.js';
-import { limitsOf } from '../../../shared/services/catalog.js';
 import type { DataKind } from '../../../shared/services/model.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { AGENT_PORT, agentScript } from './agent-script.js';
 import { emptyScript, postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from './server-scripts.js';
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** Minimum grace period of a server, in seconds: it writes its data. */
+/** The least grace period of a server, in seconds, in which it writes its data. */
 const SERVER_GRACE_SECONDS = 30;
 /** Grace period of work on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
@@ -20,7 +20,7 @@ export interface DataRelease extends ReleaseSpec {
   kind: DataKind;
 }
 
-/** Returns the name of a service's volume, on the node that has it. */
+/** Returns the name of a service's volume on its node. */
 export function volumeName(serviceId: string): string {
   return `ranvier-${serviceId}`;
 }
@@ -33,7 +33,7 @@ function volumeMount(serviceId: string, { installation }: SwarmContext) {
 
 type ServerRow = Pick<DataServerRow, 'version' | 'node_id'>;
 
-/** Returns the Swarm service of a data service's server: it runs on the node that has the volume, and nowhere else. */
+/** Returns the Swarm service of a database's server. It runs only on the node that has the volume. */
 export function serverService(
   spec: DataRelease,
   replicaId: string,
@@ -72,7 +72,7 @@ export function serverService(
   };
 }
 
-/** PostgreSQL needs more than Docker's 64 MB for parallel queries. */
+/** Returns the size of /dev/shm. For parallel queries PostgreSQL needs more than Docker's 64 MB. */
 function sharedMemoryBytes(spec: DataRelease): number {
   return Math.floor(limitsOf(spec.kind, spec.configuration.plan).memoryMb / 4) * MEGABYTE;
 }
@@ -93,7 +93,7 @@ function configurationOf(
   });
 }
 
-/** Returns the task that prepares a new volume, on any node of the service's region that has room for the server. */
+/** Returns the task that prepares a new volume, on any node of the region with room for the server. */
 export function volumeService(spec: DataRelease, name: string, context: SwarmContext) {
   return workService(spec, context, { name, command: volumeScript(spec.kind, spec.serviceId) });
 }
@@ -103,7 +103,7 @@ export function emptyService(spec: ReleaseSpec, name: string, nodeId: string, co
   return workService(spec, context, { name, command: emptyScript(), nodeId });
 }
 
-/** Returns the task that works on the files of a volume as the server's user; `token` opens it. */
+/** Returns the task that works on a volume's files as the server's user. `token` grants access. */
 export function agentService(
   spec: DataRelease,
   name: string,
@@ -118,9 +118,9 @@ export function agentService(
 interface VolumeWork {
   name: string;
   command: string;
-  /** Any node of the region with room for the server if absent. */
+  /** If absent, any node of the region with room for the server. */
   nodeId?: string;
-  /** Root if absent. */
+  /** If absent, root. */
   user?: string;
   port?: number;
   environment?: Record<string, string>;
@@ -138,17 +138,17 @@ function workService(spec: ReleaseSpec, context: SwarmContext, work: VolumeWork)
         ...service.TaskTemplate.ContainerSpec,
         User: user,
         Mounts: [volumeMount(spec.serviceId, context)],
-        // The shell of an agent ignores TERM, and nothing of this work is worth waiting for.
+        // An agent's shell ignores TERM, and nothing of this work is worth waiting for.
         StopGracePeriod: WORK_GRACE_NS,
       },
       ...(nodeId === undefined
         ? {}
         : {
-            // Beside the server, it must not need room that the node does not have.
+            // A task beside the server must not need room that the node does not have.
             Resources: { Limits: { MemoryBytes: WORK_MEMORY_MB * MEGABYTE } },
             Placement: { Constraints: [onNode(nodeId)] },
           }),
-      // Only the server has the name of the service in the network.
+      // In the network, only the server has the service's name.
       Networks: [{ Target: context.network }],
     },
   };

@@ -1,10 +1,10 @@
 import type { CreateServiceOptions } from 'dockerode';
 import { portOf } from '../../../shared/data/model.js';
-import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind, listensOnPort } from '../../../shared/services/model.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 
-/** Labels of everything we make. A thing without `installation`, or with another installation's, is never touched. */
+/** Labels of everything that the platform creates. Whatever lacks this installation's label is never touched. */
 export const LABELS = {
   installation: 'ranvier.installation',
   service: 'ranvier.service',
@@ -12,7 +12,7 @@ export const LABELS = {
   replica: 'ranvier.replica',
   command: 'ranvier.command',
   network: 'ranvier.network',
-  /** The service whose volume a task has: its node never changes. */
+  /** The service whose volume a task uses. Its node never changes. */
   volume: 'ranvier.volume',
 } as const;
 
@@ -21,11 +21,11 @@ export const MEGABYTE = 1024 * 1024;
 /** Swarm waits this long before it replaces a task that ended, in milliseconds. */
 export const RESTART_DELAY_MS = 2_000;
 /**
- * The part of a plan's CPU that is reserved: others may use what is idle. Memory that is in use cannot be taken back, so all
- * of it is reserved.
+ * The part of a plan's CPU that is reserved: others may use idle time. Memory in use cannot be taken back, so all of it
+ * is reserved.
  */
 const RESERVED_CPU = 0.25;
-/** With these a task can forge packets and make devices, which no application needs. */
+/** With these a task could forge packets and make devices, which no application needs. */
 const DROPPED_CAPABILITIES = ['CAP_NET_RAW', 'CAP_MKNOD'];
 const RUN_ONCE = { Condition: 'none', MaxAttempts: 0 };
 const LOG_OPTIONS = { 'max-size': '10m', 'max-file': '3' };
@@ -38,10 +38,10 @@ export interface SwarmContext {
 }
 
 /**
- * Returns the Swarm service of one replica. Each replica is a service, because Swarm chooses which task of a service
- * ends when it is scaled down, and ends it even if an edge still sends requests to it. With one service each, a replica
- * drains first and the others are not touched. Swarm keeps each service running without our workers, on another node if
- * its own is lost. `constraints` are added to the placement.
+ * Returns the Swarm service of one replica. `constraints` are added to the placement.
+ * Each replica is a service, because Swarm chooses which task of a service ends when it is scaled down, even if an edge
+ * still sends requests to it. With separate services, a replica drains first and the others are not touched. Swarm
+ * keeps each service running without our workers, on another node if its own is lost.
  */
 export function replicaService(
   spec: ReleaseSpec,
@@ -60,8 +60,8 @@ export function replicaService(
 }
 
 /**
- * Returns the Swarm service of one attempt of a run: that of a replica, but Swarm does not restart its task, and it has
- * neither a port nor the name of the service.
+ * Returns the Swarm service of one attempt of a run.
+ * Unlike a replica's, its task is not restarted, and it has neither a port nor the service's name.
  */
 export function attemptService(spec: ReleaseSpec, replicaId: string, runId: string, context: SwarmContext) {
   const environment = { ...spec.environment, RANVIER_RUN_ID: runId };
@@ -79,9 +79,9 @@ export function containerPort({ kind, configuration }: Pick<ReleaseSpec, 'kind' 
 export interface ServiceOptions {
   name: string;
   labels: Record<string, string>;
-  /** A line for the shell; '' for the image's own command. */
+  /** A shell command line; '' for the image's own command. */
   command: string;
-  /** The port of the container that a port of the node leads to; null or absent for none. */
+  /** The port of the container to which a port of the node leads; null or absent for none. */
   port?: number | null;
   /** True if Swarm starts another task when one has ended. */
   isRestarted?: boolean;
@@ -125,8 +125,8 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },
     Mode: { Replicated: { Replicas: 1 } },
-    // Virtual addresses and ingress need IPVS, which not every kernel has. The edge balances by itself, so a port of the
-    // node is enough.
+    // Virtual addresses and ingress need IPVS, which not every kernel has. The edge balances itself, so a port of the
+    // node suffices.
     EndpointSpec: {
       Mode: 'dnsrr',
       ...(port === null ? {} : { Ports: [{ Protocol: 'tcp', TargetPort: port, PublishMode: 'host' }] }),
@@ -146,8 +146,9 @@ function environmentOf(spec: ReleaseSpec): string[] {
 }
 
 /**
- * Swarm runs each variable as a Go template, in the managers and on the node: a short one can ask for more steps than the engine
- * ever ends. This writes a template whose result is the text itself.
+ * Returns a template whose result is the text itself.
+ * Swarm runs each variable as a Go template, in the managers and on the node, and a short one can ask for more steps
+ * than the engine ever finishes.
  */
 function literal(text: string): string {
   return text.replaceAll('{{', '{{"{{"}}');

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateServiceOptions } from 'dockerode';
-import { limitsOf } from '../../../shared/services/catalog.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import { LastLines } from '../../core/last-lines.js';
-import { unlessGone } from '../../docker/engine.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { unlessGone } from '../../docker/docker-engine.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import { commandMessage, SEARCHED_LINES } from '../failure-text.js';
 import { maskerOf } from '../retained-release.js';
@@ -28,12 +28,12 @@ interface CommandOptions {
 /** A service whose only task runs to its end. */
 export interface OneTask {
   name: string;
-  /** What messages call it. */
+  /** The name of the command in messages. */
   command: string;
   describe: (context: SwarmContext) => CreateServiceOptions;
 }
 
-/** What the runs of single tasks work with. */
+/** What running single tasks needs. */
 export type CommandDeps = Pick<SwarmRuntimeDeps, 'engine' | 'registry' | 'installation' | 'config' | 'log'>;
 
 /**
@@ -47,7 +47,7 @@ export async function runTask(
   options: CommandOptions,
 ): Promise<SwarmTask> {
   const run = new TaskRun(deps, spec, task, options);
-  // A worker that died may have left the same command running.
+  // A worker that died may have left this command running.
   await run.remove();
   try {
     return await run.run();
@@ -125,7 +125,7 @@ class TaskRun {
     return `was not started within ${this.#deps.config.releaseTimeoutSeconds} s: ${reason}`;
   }
 
-  /** Follows the output until the task has ended: the stream itself does not end with the task. */
+  /** Follows the output until the task has ended: the stream does not end with the task. */
   async #follow(taskId: string, deadline: number): Promise<void> {
     const over = new AbortController();
     const signal = AbortSignal.any([over.signal, this.#options.signal]);
@@ -142,7 +142,7 @@ class TaskRun {
     try {
       for await (const output of followOutput(this.#deps.engine, taskId, this.#mark, signal)) await this.#take(output);
     } catch (error) {
-      // `run` reads the missing part when the task has ended.
+      // `run` reads the missing part after the task has ended.
       if (!signal.aborted) this.#deps.log.debug({ taskId, err: error }, 'the output of a command cannot be followed');
     }
   }

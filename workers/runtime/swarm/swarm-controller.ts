@@ -1,7 +1,7 @@
-import { limitsOf } from '../../../shared/services/catalog.js';
 import { isDataKind } from '../../../shared/services/model.js';
-import { engineMessage, engineStatus } from '../../docker/engine.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { limitsOf } from '../../../shared/services/plan-catalog.js';
+import { engineMessage, engineStatus } from '../../docker/docker-engine.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { claimReplica } from '../../replicas/start-store.js';
@@ -133,7 +133,10 @@ export class SwarmController implements ReplicaController {
     }
   }
 
-  /** Rejects with a fault of the platform, such as an engine that does not answer; the supervisor then tries again. */
+  /**
+   * Creates the service. Rejects with a fault of the platform, such as an unreachable engine; the supervisor then tries
+   * again.
+   */
   async #create(row: ReplicaRow): Promise<void> {
     try {
       const spec = await this.#release.readAnew(row);
@@ -176,7 +179,7 @@ export class SwarmController implements ReplicaController {
     return new ReadinessProbe(this.#deps, { settledMs: SETTLED_MS, probe: this.#deps.data.health });
   }
 
-  /** Ends a server that does not answer. It starts again. */
+  /** Ends a server that does not answer. Swarm starts it again. */
   async #endSilent(row: ReplicaRow): Promise<void> {
     const { db, config, data } = this.#deps;
     const service = this.#view().serviceOf(row.id);
@@ -205,7 +208,9 @@ export class SwarmController implements ReplicaController {
     this.#log = null;
   }
 
-  /** Returns null without a task, or if the release cannot be read: its secrets then cannot be masked in the output. */
+  /**
+   * Returns null without a task, or if the release cannot be read: its secrets could then not be masked in the output.
+   */
   async #logOf(row: ReplicaRow): Promise<TaskLog | null> {
     const spec = await this.#release.readable(row);
     if (spec === null || row.task_id === null) return null;

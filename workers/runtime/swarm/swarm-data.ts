@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateServiceOptions } from 'dockerode';
-import type { Db } from '../../../shared/core/database/client.js';
-import { errorMessage } from '../../../shared/core/errors.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { openPasswords } from '../../../shared/data/commands.js';
 import { portOf } from '../../../shared/data/model.js';
 import {
@@ -21,15 +21,15 @@ import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import type { ToolchainStore } from '../../builders/toolchains/toolchain-store.js';
-import { discardTree } from '../../core/folders.js';
+import { discardTree } from '../../core/remove-folders.js';
 import { serverManifest } from '../../data/data-builder.js';
 import { restoreLeftovers, serverOnHost, type VolumeFiles } from '../../data/data-host.js';
 import type { HostServers } from '../../data/data-kinds.js';
 import { postgresBytes, redisBytes } from '../../data/measure-server.js';
 import { ServerHealth } from '../../data/server-health.js';
 import type { AdminAddress } from '../../data/settle-postgres.js';
-import { engineStatus } from '../../docker/engine.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { engineStatus } from '../../docker/docker-engine.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { type DataRelease, emptyService, serverService, volumeName, volumeService } from './server-service.js';
 import type { SwarmContext } from './service-spec.js';
@@ -41,7 +41,7 @@ import { openRemoteVolume, RESTORES } from './volume-agent.js';
 export interface SwarmDataDeps extends CommandDeps {
   db: Db;
   keyring: Keyring;
-  /** The id of the swarm as a host. */
+  /** The swarm's id as a host. */
   hostId: string;
   /** The node of the engine that this worker uses. */
   ownNode: string;
@@ -55,15 +55,15 @@ export interface SwarmDataDeps extends CommandDeps {
 /** Timeout of a task that prepares or empties a volume, in milliseconds from its start. */
 const VOLUME_WORK_MS = 10 * 60_000;
 const TOOLS_MS = 5 * 60_000;
-/** The engine removes the container that used a volume within this time, in milliseconds. */
+/** Within this time, in milliseconds, the engine removes the container that used a volume. */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
-/** Renewal interval of the hold of a volume that is being removed, in milliseconds. */
+/** Interval between renewals of the hold of a volume that is being removed, in milliseconds. */
 const HOLD_RENEW_MS = 15_000;
 
 /**
- * The data services of a swarm. The volume of a service is on the node on which the swarm prepared it first, and the server runs
- * only there. Everything else goes through the published port of the server, or of a task beside it.
+ * The databases of a swarm. A volume stays on the node on which the swarm first prepared it, and its server runs only
+ * there. Everything else goes through the published port of the server, or of a task beside it.
  */
 export class SwarmData implements SwarmServers {
   readonly #deps: SwarmDataDeps;
@@ -152,7 +152,7 @@ export class SwarmData implements SwarmServers {
     const { db, hostId, log } = this.#deps;
     let removed = 0;
     for (const row of await volumesToRemove(db, hostId)) {
-      // Every worker of the swarm sweeps. Without the hold, each would end the task of the others.
+      // Every worker of the swarm sweeps. Without the hold, each would end the others' tasks.
       const token = await holdDataServer(db, row.id);
       if (token === null) continue;
       const renewal = setInterval(() => void renewHold(db, row.id, token).catch(() => undefined), HOLD_RENEW_MS);
@@ -170,7 +170,7 @@ export class SwarmData implements SwarmServers {
     return removed;
   }
 
-  /** Returns false if the volume cannot be removed yet, for instance because its node is away. */
+  /** Returns false if the volume cannot be removed yet, for example because its node is away. */
   async #removeVolume({ id, kind, node_id: nodeId, node_image: reference }: DataServerRow): Promise<boolean> {
     if (nodeId === null || reference === null) return true;
     const { ownNode } = this.#deps;
@@ -235,7 +235,7 @@ function workOptions() {
   };
 }
 
-/** As much of a release as a task needs that works on the volume of a deleted service. */
+/** Returns as much of a deleted service's release as a task on its volume needs. */
 function specOfDeleted(serviceId: string, kind: DataServerRow['kind'], reference: string): ReleaseSpec {
   return {
     deploymentId: serviceId,

@@ -1,7 +1,7 @@
 import type { Service } from 'dockerode';
-import { errorMessage } from '../../../shared/core/errors.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import { settleHost } from '../../../shared/data/store.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
 import type { ResourceUsage } from '../../sandbox/sandbox.js';
@@ -19,12 +19,14 @@ import { SwarmUsage } from './swarm-usage.js';
 import { labelsOf, SwarmView } from './swarm-view.js';
 import { readOutput } from './task-output.js';
 
-/** The service of a command this old, in milliseconds, is left from a worker that died. */
+/** A command's service that is older than this, in milliseconds, was left by a dead worker. */
 const COMMAND_MS = 60 * 60_000;
 /** The time limit of work on a volume: large databases take long. */
 const VOLUME_WORK_MS = 12 * 60 * 60_000;
 
-/** Runs replicas as services of a swarm. The whole swarm is one host; any worker that reaches a manager can lead it. */
+/**
+ * Runs replicas as services of a swarm. The whole swarm is one host, and any worker that reaches a manager can lead it.
+ */
 export class SwarmHost implements ReplicaHost {
   readonly pollMs = 2_000;
   readonly isMeasuredByAll = true;
@@ -51,7 +53,7 @@ export class SwarmHost implements ReplicaHost {
     }
   }
 
-  /** Removes our services whose replicas have no row or whose command was forgotten, and our networks that are empty. */
+  /** Removes our services without a replica's row or with a forgotten command, and our empty networks. */
   async sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void> {
     const { services } = this.#view;
     const wanted = new Set((await rows()).map((row) => row.id));
@@ -94,10 +96,7 @@ export class SwarmHost implements ReplicaHost {
   }
 }
 
-/**
- * Returns true for the service of a replica that is not wanted, and of a command that is too old.
- * `now` is in milliseconds.
- */
+/** Returns true for the service of an unwanted replica or of a command that is too old. `now` is in milliseconds. */
 export function isForgotten(service: Service, wanted: ReadonlySet<string>, now: number): boolean {
   const { [LABELS.replica]: replica, [LABELS.command]: command, [LABELS.volume]: volume } = labelsOf(service);
   if (replica !== undefined) return !wanted.has(replica);

@@ -1,9 +1,9 @@
 import { v5 as uuidv5 } from 'uuid';
-import { installationId } from '../../../shared/core/database/client.js';
+import { installationId } from '../../../shared/core/database/database-client.js';
 import type { DataKind } from '../../../shared/services/model.js';
 import { getService } from '../../../shared/services/store.js';
-import { assertEngine, assertManager, connectEngine, type Engine } from '../../docker/engine.js';
-import { registryOf } from '../../docker/registry.js';
+import { assertEngine, assertManager, connectEngine, type Engine } from '../../docker/docker-engine.js';
+import { registryOf } from '../../docker/registry-accounts.js';
 import { ReplicaRuntime } from '../replica-runtime.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { RuntimeDriver } from '../runtime-driver.js';
@@ -11,10 +11,10 @@ import { findSwarmKinds } from './server-images.js';
 import { SwarmData, type SwarmDataDeps } from './swarm-data.js';
 import { SwarmHost } from './swarm-host.js';
 
-/** What a worker has, whatever runtime it uses. */
+/** What a worker has with every runtime. */
 export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps, 'keyring' | 'toolchains' | 'servers'>;
 
-/** Namespace of the host id that is derived from a swarm's id: all workers of the swarm get the same one. */
+/** Namespace of the host id, which is derived from the swarm's id, so that all its workers compute the same one. */
 const SWARM_NAMESPACE = 'a1f4c6de-7f0c-4a3e-9f63-53a3a3a0d7c9';
 
 /** Timeout of a call, in milliseconds. All replicas wait for a call that hangs. */

@@ -1,29 +1,29 @@
 import type { CreateServiceOptions, Service } from 'dockerode';
 import type { DataHost } from '../../data/data-host.js';
-import { type Engine, engineMessage, isConflict, unlessGone } from '../../docker/engine.js';
-import type { Registry } from '../../docker/registry.js';
+import { type Engine, engineMessage, isConflict, unlessGone } from '../../docker/docker-engine.js';
+import type { Registry } from '../../docker/registry-accounts.js';
 import type { ReplicaRuntimeDeps } from '../replica-runtime-deps.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { ensureNetwork } from './release-network.js';
 import type { SwarmContext } from './service-spec.js';
 import { freedPlacement } from './task-placement.js';
 
-/** The data services of a swarm, as controllers need them. */
+/** The databases of a swarm, as controllers need them. */
 export interface SwarmServers extends DataHost {
   /**
-   * Prepares the volume of a service that never had one, and returns how the Swarm service of its server is described. Throws
-   * `ReleaseError` with the reason if the server must not be started.
+   * Prepares the volume of a service that never had one, and returns a description of its server's Swarm service.
+   * Throws `ReleaseError` with the reason if the server must not start.
    */
   serverOf(release: ReleaseSpec, replicaId: string): Promise<(context: SwarmContext) => CreateServiceOptions>;
 }
 
-/** What the Swarm runtime works with. */
+/** The dependencies of the Swarm runtime. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
-  /** The data services of the swarm. */
+  /** The databases of the swarm. */
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;
-  /** The value of `LABELS.installation`: others may use the same swarm. */
+  /** The value of `LABELS.installation`, because others may use this swarm too. */
   installation: string;
 }
 
@@ -53,7 +53,7 @@ export function scaleToZero(deps: Pick<Deps, 'engine'>, id: string): Promise<voi
   return updateService(deps, id, () => ({ Mode: { Replicated: { Replicas: 0 } } }));
 }
 
-/** Lets Swarm place the next tasks of a service on any node of its region. A task that runs is not touched. */
+/** Lets Swarm place a service's next tasks on any node of its region. Does not touch a running task. */
 export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<void> {
   return updateService(deps, id, (service) => {
     const placement = freedPlacement(service);
@@ -61,7 +61,7 @@ export function freePlacement(deps: Pick<Deps, 'engine'>, id: string): Promise<v
   });
 }
 
-/** Updates a service if it exists and `change` returns a change. Tries again if another update came in between. */
+/** Updates a service if it exists and `change` returns a change. Tries again if another update came first. */
 async function updateService(
   { engine }: Pick<Deps, 'engine'>,
   id: string,

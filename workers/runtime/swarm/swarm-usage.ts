@@ -1,10 +1,10 @@
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import type { ResourceUsage } from '../../sandbox/sandbox.js';
 import type { MeasurableReplica } from '../usage-store.js';
 
 const TASK_LABEL = 'com.docker.swarm.task.id';
 
-/** The fields of a container's statistics that we read. The counters of memory depend on the host's control groups. */
+/** The fields of a container's statistics that are used. The memory counters depend on the host's control groups. */
 export interface ContainerStats {
   cpu_stats: { cpu_usage?: { total_usage?: number } };
   memory_stats: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
@@ -28,7 +28,7 @@ export class SwarmUsage {
     this.#containers = new Map(containers.map(({ Id, Labels }) => [Labels[TASK_LABEL] ?? '', Id]));
   }
 
-  /** What the task of a replica uses; null if it does not run on this engine. */
+  /** Returns what a replica's task uses; null if it does not run on this engine. */
   async usageOf({ task_id }: MeasurableReplica): Promise<ResourceUsage | null> {
     const container = task_id === null ? undefined : this.#containers.get(task_id);
     if (container === undefined) return null;

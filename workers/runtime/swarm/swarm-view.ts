@@ -1,8 +1,8 @@
 import type { Service } from 'dockerode';
-import type { Engine } from '../../docker/engine.js';
+import type { Engine } from '../../docker/docker-engine.js';
 import { LABELS } from './service-spec.js';
 
-/** The fields of a Swarm task that we read. */
+/** The fields of a Swarm task that are used. */
 export interface SwarmTask {
   ID: string;
   ServiceID: string;
@@ -50,7 +50,7 @@ export class SwarmView {
   readonly #byReplica: ReadonlyMap<string | undefined, Service>;
   readonly #tasks = new Map<string, SwarmTask[]>();
   readonly #nodesById: ReadonlyMap<string | undefined, SwarmNode>;
-  /** When a node was last seen not to be ready, in milliseconds since the epoch. */
+  /** When a node was last seen in a state other than ready, in milliseconds since the epoch. */
   readonly #disturbed: ReadonlyMap<string, number>;
 
   constructor(
@@ -92,7 +92,7 @@ export class SwarmView {
     return this.#tasks.get(serviceId) ?? [];
   }
 
-  /** This view after the manager did not answer: any node may have been away meanwhile. */
+  /** Returns this view after the manager did not answer: any node may have been away meanwhile. */
   unanswered(): SwarmView {
     const now = Date.now();
     const disturbed = new Map(this.nodes.map(({ ID }) => [ID, now]));
@@ -100,20 +100,20 @@ export class SwarmView {
   }
 
   /**
-   * Returns true if the task's node was away after the task was made: how it ended then says nothing about the
+   * Returns true if the task's node was away after the task was created. Its end then proves nothing about the
    * application.
    */
   wasDisturbed({ NodeID = '', CreatedAt }: SwarmTask): boolean {
     return Date.parse(CreatedAt) < (this.#disturbed.get(NodeID) ?? 0);
   }
 
-  /** Returns the node of a replica's task; undefined if the replica has no task that may run. */
+  /** Returns the node of a replica's task; undefined if no task of the replica may run. */
   nodeIdOf(replicaId: string): string | undefined {
     const service = this.serviceOf(replicaId);
     return service && this.tasksOf(service.ID).findLast((task) => !this.isOver(task))?.NodeID;
   }
 
-  /** Returns how many tasks run on a node, those of others included. */
+  /** Returns how many tasks run on a node, including those of other services. */
   tasksOn(nodeId: string): number {
     const all = [...this.#tasks.values()].flat();
     return all.filter((task) => task.NodeID === nodeId && !hasEnded(task)).length;
@@ -123,7 +123,7 @@ export class SwarmView {
     return this.#nodesById.get(task.NodeID);
   }
 
-  /** Returns true if the task's node is down: the swarm then repeats what it knew last about the task. */
+  /** Returns true if the task's node is down: the swarm then repeats its last knowledge of the task. */
   isLost(task: SwarmTask): boolean {
     return task.NodeID !== undefined && task.NodeID !== '' && this.nodeOf(task)?.Status.State === 'down';
   }
@@ -137,7 +137,7 @@ export class SwarmView {
   addressOf(task: SwarmTask): string | undefined {
     const node = this.nodeOf(task);
     const address = node?.Status.Addr;
-    // A manager that listens on every address reports 0.0.0.0; its manager status has the address that others use.
+    // A manager that listens on all addresses reports 0.0.0.0. Its manager status has the address that others use.
     return address === '0.0.0.0' ? node?.ManagerStatus?.Addr.replace(/:\d+$/, '') : address;
   }
 }
@@ -146,7 +146,7 @@ export function labelsOf(service: Service): Record<string, string> {
   return service.Spec?.Labels ?? {};
 }
 
-/** Returns the port of the node that leads to this port of the task. */
+/** Returns the node's port that leads to this port of the task. */
 export function publishedPort(task: SwarmTask, target: number): number | undefined {
   return task.Status.PortStatus?.Ports?.find((port) => port.TargetPort === target)?.PublishedPort;
 }

@@ -1,5 +1,5 @@
 import type { ContainerInspectInfo } from 'dockerode';
-import { type Engine, unlessGone } from '../../docker/engine.js';
+import { type Engine, unlessGone } from '../../docker/docker-engine.js';
 import { exitDetail } from '../failure-text.js';
 import { REFUSED, REFUSED_CODE } from './server-scripts.js';
 import type { SwarmTask } from './swarm-view.js';
@@ -27,7 +27,7 @@ export async function taskEnd(engine: Engine, task: SwarmTask, memoryMb: number)
   return exitDetail(String(code), memoryMb);
 }
 
-/** Returns why a data service's server refused to start on its volume; null if it did not refuse. */
+/** Returns why a database's server refused to start on its volume; null if it did not refuse. */
 export async function refusalOf(engine: Engine, task: SwarmTask): Promise<string | null> {
   if (task.Status.ContainerStatus?.ExitCode !== REFUSED_CODE) return null;
   const output = await readOutput(engine, task.ID, { tail: 5 }).catch(() => []);

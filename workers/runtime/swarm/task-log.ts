@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Transaction } from '../../../shared/core/database/client.js';
-import { errorMessage } from '../../../shared/core/errors.js';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { LogLevel } from '../../../shared/logs/model.js';
 import { BATCH_LINES } from '../../logs/batch-store.js';
-import type { Masker } from '../../masking/mask.js';
+import type { Masker } from '../../masking/masker.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { advanceTaskLog } from '../../replicas/swarm-task-store.js';
 import { LineSplitter } from '../../sandbox/line-splitter.js';
@@ -15,11 +15,11 @@ import { followOutput, type Output, readOutput } from './task-output.js';
 type Deps = Pick<SwarmRuntimeDeps, 'engine' | 'db' | 'logs' | 'log'>;
 
 const RETRY_MS = 1_000;
-/** The most lines that are copied after a task has ended. */
+/** The most lines that are copied after a task's end. */
 const MAX_FINAL_LINES = 50_000;
 const NEWLINE = 0x0a;
 
-/** Copies the output of a replica's task to the log, from the mark in its row on. */
+/** Copies the output of a replica's task to the log, starting at the mark in its row. */
 export class TaskLog {
   readonly taskId: string;
   readonly #deps: Deps;
@@ -64,7 +64,7 @@ export class TaskLog {
       });
   }
 
-  /** Copies the rest of the output of a task that has ended. If it cannot be read any more, it is left out. */
+  /** Copies the rest of an ended task's output. Leaves it out if it cannot be read any more. */
   async finish(): Promise<void> {
     await this.close();
     if (this.#lost) return;
@@ -109,7 +109,7 @@ export class TaskLog {
       this.#allowance.take(bytes.length, 1);
       if (bytes.at(-1) === NEWLINE) this.#unfinished.delete(stream);
       else this.#unfinished.add(stream);
-      // The mark stays before a line that is incomplete, so that the next reader gets the whole line.
+      // The mark stays before an incomplete line, so that the next reader gets the whole line.
       if (this.#unfinished.size === 0) mark = timestamp;
     }
     if (mark !== this.#store.mark || lines.length > 0) await this.#append(lines, mark);

@@ -1,4 +1,4 @@
-import type { Engine } from '../../docker/engine.js';
+import type { Engine } from '../../docker/docker-engine.js';
 
 /** The library's types lack the logs of tasks. */
 declare module 'dockerode' {
@@ -20,7 +20,7 @@ const READ_MS = 10_000;
 const HEADER_BYTES = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** The ends of the seconds and of the nanoseconds in a time such as 2026-11-21T13:28:02.682243560Z. */
+/** Where the seconds and the nanoseconds end in a time such as 2026-11-21T13:28:02.682243560Z. */
 const SECONDS_END = 19;
 const NANOSECONDS_END = 29;
 
@@ -63,7 +63,7 @@ export async function* followOutput(
   }
 }
 
-/** Returns what a task has written after `since`; with `tail` only the last lines of it. */
+/** Returns what a task has written after `since`; with `tail` only its last lines. */
 export async function readOutput(
   { calls }: Engine,
   taskId: string,
@@ -79,13 +79,13 @@ function options(since: string | null): object {
   return { stdout: true, stderr: true, timestamps: true, since: since === null ? '0' : unixTime(since) };
 }
 
-/** Returns the engine's format of a time: seconds, a dot, nanoseconds. */
+/** Returns a time in the engine's format: seconds, a dot, nanoseconds. */
 function unixTime(timestamp: string): string {
   const seconds = Date.parse(`${timestamp.slice(0, SECONDS_END)}Z`) / 1000;
   return `${seconds}.${timestamp.slice(SECONDS_END + 1, NANOSECONDS_END)}`;
 }
 
-/** Returns the engine includes what was written exactly at `since`. */
+/** Returns the output after `since`. The engine also returns output of exactly that time. */
 function after(output: Output[], since: string | null): Output[] {
   return since === null ? output : output.filter(({ timestamp }) => timestamp > since);
 }

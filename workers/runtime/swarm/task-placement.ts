@@ -6,16 +6,16 @@ import { labelsOf, type SwarmNode, type SwarmView } from './swarm-view.js';
 
 const ON_NODE = 'node.id==';
 
-/** Returns the placement constraint to one node. */
+/** Returns the constraint that places a task on one node. */
 export function onNode(nodeId: string): string {
   return `${ON_NODE}${nodeId}`;
 }
 
 /**
  * Returns the placement constraint of a new replica; none if any node will do.
- * Swarm spreads the tasks of one service over nodes, but each replica is a service: without a constraint Swarm places
- * all replicas of a release on the least busy node, and they fail together. `siblings` are all replicas of the release,
- * this one included, in an order that all controllers share.
+ * Swarm spreads the tasks of one service over nodes, but each replica is a separate service: without a constraint,
+ * Swarm places all replicas of a release on the least busy node, and they fail together. `siblings` are all replicas of
+ * the release, this one included, in an order that all controllers share.
  */
 export function startingPlacement(
   view: SwarmView,
@@ -47,8 +47,9 @@ function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
 }
 
 /**
- * Returns the placement of a service without the constraint to one node; null if it has no such constraint, or keeps it
- * because its volume is on that node.
+ * Returns a service's placement without the constraint to one node.
+ * Returns null if there is nothing to change. A service without such a constraint, and one whose volume is on that
+ * node, keep their placement.
  */
 export function freedPlacement(service: Service): { Constraints: string[] } | null {
   if (labelsOf(service)[LABELS.volume] !== undefined) return null;
@@ -57,7 +58,7 @@ export function freedPlacement(service: Service): { Constraints: string[] } | nu
   return kept.length < constraints.length ? { Constraints: kept } : null;
 }
 
-/** Returns the node to which a service is pinned; undefined if that is no node of the swarm. */
+/** Returns the node to which a service is pinned; undefined if that node has left the swarm. */
 export function pinnedNode(service: Service, nodes: readonly SwarmNode[]): SwarmNode | undefined {
   const constraints = service.Spec?.TaskTemplate?.Placement?.Constraints ?? [];
   return nodes.find(({ ID }) => constraints.includes(onNode(ID)));

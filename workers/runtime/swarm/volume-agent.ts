@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endChild, SYSTEM_PATH, spawnLimited } from '../../../shared/core/limited-child.js';
-import { discardTree } from '../../core/folders.js';
 import { quote } from '../../core/quote.js';
+import { discardTree } from '../../core/remove-folders.js';
 import { DATA, type VolumeFiles } from '../../data/data-host.js';
-import { unlessGone } from '../../docker/engine.js';
-import { ReleaseError } from '../../failures/explained.js';
+import { unlessGone } from '../../docker/docker-engine.js';
+import { ReleaseError } from '../../failures/explained-errors.js';
 import { type AgentAddress, callAgent } from './agent-call.js';
 import { AGENT_PORT } from './agent-script.js';
 import { markerOf, VOLUME } from './server-scripts.js';
@@ -17,7 +17,7 @@ import { createService, removeService } from './swarm-services.js';
 import { hasEnded, publishedPort, type SwarmNode, type SwarmTask, SwarmView } from './swarm-view.js';
 
 const POLL_MS = 250;
-/** The folder in DATA_DIR in which copies are checked before they go to a node. */
+/** The folder in DATA_DIR in which copies are checked before they are sent to a node. */
 export const RESTORES = 'restores';
 /** Flushes changed files to the node's disk. */
 const SYNC = '(sync -f . 2>/dev/null || sync)';
@@ -29,7 +29,7 @@ export async function openRemoteVolume(deps: CommandDeps, spec: DataRelease, nod
     const service = await unlessGone(deps.engine.calls.getService(name).inspect());
     if (service) await removeService(deps, service.ID);
   };
-  // A worker that died may have left one. The caller holds the volume, so no other worker uses it.
+  // A dead worker may have left a task. The caller holds the volume, so no other worker uses it.
   await remove();
   const token = randomBytes(24).toString('hex');
   await createService(deps, spec, (context) => agentService(spec, name, { nodeId: node.ID, token }, context));

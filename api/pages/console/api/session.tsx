@@ -1,7 +1,7 @@
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useMemo, useState } from 'react';
-import { type ApiError, get, post, remove, setCsrfToken, whenSignedOut } from './client.js';
-import { queryClient } from './hooks.js';
+import { type ApiError, get, post, remove, setCsrfToken, whenSignedOut } from './api-client.js';
 import type { Answer, OperationOf, Role, Schemas, Workspace } from './types.js';
+import { queryClient } from './use-api.js';
 
 export type Bootstrap = Answer<OperationOf<'/bootstrap', 'get'>>;
 type User = Schemas['User'];
@@ -9,7 +9,7 @@ type User = Schemas['User'];
 interface Session {
   user: User | null;
   workspaces: Workspace[];
-  /** True from the end of a session until the next sign-in: the page below keeps its input. */
+  /** True from the end of a session until the next sign-in. The page below keeps its input. */
   expired: boolean;
   welcome: (bootstrap: Bootstrap) => void;
   signOut: () => Promise<void>;
@@ -35,7 +35,7 @@ export function SessionProvider({
   const welcome = useCallback((bootstrap: Bootstrap) => {
     setCsrfToken(bootstrap.csrfToken);
     setKnown((before) => {
-      // Nothing of one user is ever shown to another.
+      // Another user has signed in, and must not see the previous user's data.
       if (before?.user && bootstrap.user && before.user.id !== bootstrap.user.id) queryClient.clear();
       return bootstrap;
     });
@@ -83,7 +83,7 @@ export function useSession(): Session {
 
 const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
-/** Why the caller may not do what a role may, in words; null if it may. */
+/** Returns, in words, why the caller lacks a role's rights; null if the caller has them. */
 export function useRefusal(workspaceId: string, needed: Role): string | null {
   const { user, workspaces } = useSession();
   const role = workspaces.find(({ id }) => id === workspaceId)?.role ?? 'viewer';

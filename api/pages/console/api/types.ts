@@ -1,6 +1,6 @@
 import type { components, paths } from './schema.js';
 
-/** The types of the API's OpenAPI document; `npm run types` writes them anew. */
+/** The types of the API's OpenAPI document, which `npm run types` generates. */
 export type Schemas = components['schemas'];
 
 export type Service = Schemas['Service'];

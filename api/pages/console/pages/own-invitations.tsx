@@ -1,6 +1,6 @@
-import { post } from '../api/client.js';
-import { useGet, useWrite } from '../api/hooks.js';
+import { post } from '../api/api-client.js';
 import { useSession } from '../api/session.js';
+import { useGet, useWrite } from '../api/use-api.js';
 import { Button } from '../ui/button.js';
 import { ErrorNotice } from '../ui/states.js';
 import u from '../ui/ui.module.css';

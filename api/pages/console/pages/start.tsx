@@ -1,12 +1,12 @@
 import { type ErrorComponentProps, Link, Navigate } from '@tanstack/react-router';
-import type { ApiError } from '../api/client.js';
+import type { ApiError } from '../api/api-client.js';
 import { useSession } from '../api/session.js';
 import { Brand } from '../ui/brand.js';
 import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';
 import { OwnInvitations } from './own-invitations.js';
 import c from './shell.module.css';
 
-/** Before it is known who is signed in. */
+/** Shown until it is known who is signed in. */
 export function StartSkeleton() {
   return (
     <>
@@ -33,7 +33,7 @@ export function StartFailed({ error, retry }: { error: ApiError; retry: () => vo
   );
 }
 
-/** Leads to the first workspace. */
+/** Redirects to the first workspace. */
 export function Home() {
   const { workspaces } = useSession();
   const [first] = workspaces;

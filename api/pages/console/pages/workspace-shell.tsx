@@ -1,6 +1,6 @@
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
-import { useSilence } from '../api/reach.js';
+import { useSilence } from '../api/api-silence.js';
 import { useSession } from '../api/session.js';
 import { Brand } from '../ui/brand.js';
 import { LinkButton } from '../ui/button.js';
@@ -21,7 +21,7 @@ const Invitation = lazy(() =>
   import('./sign-in/invitation-page.js').then(({ InvitationPage }) => ({ default: InvitationPage })),
 );
 
-/** Takes the token of an invitation out of the address, so that it stays in no history. */
+/** Removes an invitation's token from the address, so that no history contains it. */
 function takeInvitation(): string | null {
   if (location.pathname !== '/invitation' || location.hash.length < 2) return null;
   const token = location.hash.slice(1);
@@ -29,7 +29,7 @@ function takeInvitation(): string | null {
   return token;
 }
 
-/** Shows nothing without a session. If a session ends, its page stays below the sign-in form with its input. */
+/** Shows pages only with a session. If a session ends, the page stays below the sign-in form and keeps its input. */
 export function Gate() {
   const { user, expired } = useSession();
   const [linked, setLinked] = useState(() => location.pathname === '/sign-in' && location.hash.length > 1);
@@ -75,7 +75,7 @@ export function WorkspaceShell() {
     document.title = workspace ? `${workspace.name} · Ranvier` : 'Ranvier';
   }, [workspace]);
   const params = { workspaceId };
-  // If a page has a main action of its own, this one is drawn as a secondary one.
+  // If a page has its own primary button, this one becomes a secondary button.
   const path = useLocation({ select: ({ pathname }) => pathname });
   const leads = !/\/(s\/|new$|settings|account$)/.test(path);
   return (

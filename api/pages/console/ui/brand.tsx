@@ -1,4 +1,4 @@
-/** The platform's sign: a fibre with its nodes. */
+/** The platform's logo: a nerve fibre with its nodes. */
 export function Brand() {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true">

@@ -11,14 +11,14 @@ function classOf(look: Look, small: boolean): string {
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
   look?: Look;
   small?: boolean;
-  /** True while what it started goes on. */
+  /** True while the action that it started is running. */
   pending?: boolean;
-  /** Why it cannot be pressed: it stays in the order of focus and says so. */
+  /** Why the button is disabled. It can still be focused, and then shows this reason. */
   refusal?: string | null;
   disabled?: boolean;
 }
 
-/** A button; a refused one is shown, can be focused, and tells why it does nothing. */
+/** A button. A refused one stays visible and focusable, and shows why it does nothing. */
 export function Button({
   look = 'plain',
   small = false,
@@ -57,7 +57,7 @@ export function LinkButton({
   );
 }
 
-/** A link to a page outside the console, in a tab of its own. */
+/** A link to a page outside of the console, which opens in a new tab. */
 export function OutLink({ href, children, look }: { href: string; children: ReactNode; look?: Look }) {
   return (
     <a href={href} target="_blank" rel="noreferrer" className={look ? classOf(look, false) : undefined}>

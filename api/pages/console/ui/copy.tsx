@@ -1,7 +1,7 @@
 import { Button } from './button.js';
 import { toast } from './toast.js';
 
-/** Copies a text. Browsers have a clipboard over TLS and on this machine only. */
+/** Copies a text. Browsers offer the clipboard only over TLS and on localhost. */
 async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,13 +1,13 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { ApiError } from '../api/client.js';
+import type { ApiError } from '../api/api-client.js';
 import { Button } from './button.js';
 import { TextField } from './field.js';
 import o from './overlay.module.css';
 import { ErrorNotice } from './states.js';
 import s from './ui.module.css';
 
-/** A dialog over the page; Escape and its Close button end it, and the focus goes back. */
+/** A dialog over the page. Escape or its Close button closes it, and the focus returns. */
 export function Dialog({
   title,
   open,
@@ -38,7 +38,7 @@ export function DialogFoot({ children }: { children: ReactNode }) {
   return <div className={o.foot}>{children}</div>;
 }
 
-/** Asks before an action that cannot be undone. If the API wants a confirmation, the name has to be typed. */
+/** Asks before an action that cannot be undone. If the API requires a confirmation, the user types the name. */
 export function ConfirmDialog({
   title,
   name,
@@ -50,13 +50,13 @@ export function ConfirmDialog({
   children,
 }: {
   title: string;
-  /** What has to be typed. Without it a click is enough. */
+  /** The text that the user must type. If absent, a click suffices. */
   name?: string;
   action: string;
   open: boolean;
   onClose: () => void;
   onConfirm: () => void;
-  /** What `onConfirm` begins. */
+  /** The write that `onConfirm` starts. */
   write: { isPending: boolean; error: ApiError | null };
   children: ReactNode;
 }) {

@@ -7,9 +7,10 @@ const LINE = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 
 /**
- * Reads a .env text, for the console and for rnv: comments, `export`, values bare or in quotes of three kinds, which may have several lines. Escapes
- * such as \n and \" count in double quotes only. Nothing is expanded. Of equal keys the last one counts. Problems name their line and never show it,
- * because it may be a secret.
+ * Parses a .env text, for the console and for rnv.
+ * It may have comments, `export`, and values that are bare or in one of three kinds of quotes, over several lines.
+ * Escapes such as \n and \" count in double quotes only. Nothing is expanded. The last of equal keys counts. Problems
+ * name their line and never show it, because it may be a secret.
  */
 export function parseEnv(text: string): { entries: EnvEntry[]; problems: string[] } {
   const found = new Map<string, string>();

@@ -13,7 +13,7 @@ interface Around {
   error?: string | undefined;
 }
 
-/** The ids that tie a control to its label, its hint and its error. */
+/** Returns the ids that connect a control with its label, hint and error. */
 function useTies({ hint, error }: Around) {
   const id = useId();
   const described = [hint === undefined ? '' : `${id}-hint`, error ? `${id}-error` : ''].filter((part) => part !== '');

@@ -5,16 +5,16 @@ import { Status, type Tone } from './status.js';
 import { Ago, Duration } from './time.js';
 import s from './ui.module.css';
 
-/** The most that the API answers at once. */
+/** The most rows in one answer of the API. */
 const MAX_LIMIT = 200;
 export const FIRST_ROWS = 30;
 
-/** How many rows are asked for when a reader wants older ones than these. */
+/** Returns how many rows to request when the reader asks for older ones. */
 function moreThan(limit: number): number {
   return Math.min(MAX_LIMIT, limit + 2 * FIRST_ROWS);
 }
 
-/** One thing that happened: how it ended, what it was, when and for how long, and what can be done with it. */
+/** A row of a list of events: its status, title, time and duration, and buttons for it. */
 export function HistoryRow({
   status: { tone, text },
   title,
@@ -30,7 +30,6 @@ export function HistoryRow({
   at?: string;
   startedAt: string | null;
   finishedAt: string | null;
-  /** Buttons. */
   children?: ReactNode;
 }) {
   return (
@@ -42,14 +41,19 @@ export function HistoryRow({
       </div>
       <div className={`${h.when} ${s.dim}`}>
         {at === undefined ? null : <Ago at={at} />}
-        {startedAt === null ? null : <Duration from={startedAt} to={finishedAt} />}
+        {startedAt === null ? null : (
+          <span>
+            {finishedAt === null ? 'running for ' : ''}
+            <Duration from={startedAt} to={finishedAt} />
+          </span>
+        )}
       </div>
       <div className={`${s.actions} ${h.actions}`}>{children}</div>
     </li>
   );
 }
 
-/** Asks for older rows while there are some and the API's limit allows more. */
+/** A button that loads older rows while there are any and the API's limit allows more. */
 export function ShowOlder({
   hasMore,
   limit,

@@ -37,7 +37,7 @@ export function MenuItem({
 }: {
   onClick?: () => void;
   disabled?: boolean;
-  /** A link that the item is. */
+  /** Makes the item a link. */
   render?: ReactElement<Record<string, unknown>>;
   children: ReactNode;
 }) {

@@ -1,9 +1,9 @@
 import { encode } from 'uqr';
 
-/** The pixels that a side of one module takes. */
+/** Pixels per side of one module. */
 const SCALE = 4;
 
-/** A QR code, black on white in both themes: cameras do not read the reverse. Nothing leaves the browser. */
+/** A QR code, black on white in both themes, because cameras cannot read the inverse. It is made in the browser. */
 export function QrCode({ text, title }: { text: string; title: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 });
   const modules = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])));

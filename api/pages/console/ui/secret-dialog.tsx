@@ -5,7 +5,7 @@ import { Dialog, DialogFoot } from './dialog.js';
 import { TextField } from './field.js';
 import o from './overlay.module.css';
 
-/** Texts that the API answers once, such as a new secret. They are gone from the page when it is closed. */
+/** Shows texts that the API returns once, such as a new secret. Closing the dialog removes them from the page. */
 export function SecretDialog({
   title,
   secrets,
@@ -13,7 +13,7 @@ export function SecretDialog({
   children,
 }: {
   title: string;
-  /** Null while there is nothing to show. */
+  /** The texts to show; null keeps the dialog closed. */
   secrets: readonly { label: string; value: string }[] | null;
   onClose: () => void;
   children?: ReactNode;

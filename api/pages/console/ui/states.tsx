@@ -1,12 +1,12 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import type { ApiError } from '../api/client.js';
+import type { ApiError } from '../api/api-client.js';
 import { Button } from './button.js';
 import n from './states.module.css';
 import { Glyph, type Tone } from './status.js';
 import s from './ui.module.css';
 
-/** Takes the height that the content will have, so that nothing jumps when it arrives. */
+/** A placeholder with the height of the coming content, so that nothing jumps. */
 export function Skeleton({ rows = 1, height = 44 }: { rows?: number; height?: number }) {
   return (
     <div className={s.stack} role="status">
@@ -32,7 +32,7 @@ export function Notice({ tone, title, children }: { tone: Tone; title?: string; 
   );
 }
 
-/** Why a request failed, the id under which the API's log has it, and another try. */
+/** Shows why a request failed, its id in the API's log, and a button to try again. */
 export function ErrorNotice({
   error,
   title,
@@ -67,7 +67,7 @@ export function ErrorNotice({
   );
 }
 
-/** Nothing is there yet, and the one thing to do about it. */
+/** An empty list: what it is for, and one button to begin. */
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className={n.empty}>
@@ -78,7 +78,7 @@ export function Empty({ title, children, action }: { title: string; children?: R
   );
 }
 
-/** Draws a read: the skeleton, the failure, or the data. Old data stays when a later read fails; the banner says so. */
+/** Shows the state of a read: skeleton, failure or data. If a later read fails, old data stays and a banner says so. */
 export function Loaded<T>({
   query,
   skeleton = <Skeleton rows={4} />,

@@ -1,7 +1,7 @@
 import type { Deployment, Run, Service } from '../api/types.js';
 import s from './ui.module.css';
 
-/** How something is, told by a shape and a word, and by colour as well. */
+/** A status, shown by a shape, a word and a colour. */
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'plain';
 
 export function Glyph({ tone, className = '' }: { tone: Tone; className?: string | undefined }) {
@@ -38,7 +38,7 @@ export function Status({ tone, children }: { tone: Tone; children: string }) {
   );
 }
 
-/** What a service is like right now, in one line. */
+/** Returns a service's present status in one line. */
 export function serviceStatus(service: Service): { tone: Tone; text: string } {
   if (service.archived) return { tone: 'plain', text: 'Archived' };
   switch (service.status) {
@@ -78,7 +78,7 @@ export function isUnfinished({ finishedAt }: Pick<Deployment, 'finishedAt'>): bo
   return finishedAt === null;
 }
 
-/** The status of a service of which no more is known. */
+/** The text for each status of a service without further details. */
 export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string }> = {
   not_deployed: { tone: 'plain', text: 'Not deployed' },
   deploying: { tone: 'busy', text: 'Deploying' },

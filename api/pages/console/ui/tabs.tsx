@@ -1,7 +1,7 @@
 import { useLocation } from '@tanstack/react-router';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 
-/** Links of pages that stand side by side. If there is no room for all, the one of this page is in view. */
+/** Tabs that link to sibling pages. On a narrow screen they scroll, with the current page's tab in view. */
 export function Tabs({
   label,
   className,

@@ -8,7 +8,7 @@ function kept(): Theme {
   return value === 'light' || value === 'dark' ? value : 'system';
 }
 
-/** Shows the theme that was chosen in this browser, or the system's. */
+/** Applies the theme that was chosen in this browser, or the system's. */
 export function applyTheme(): void {
   const theme = kept();
   if (theme === 'system') delete document.documentElement.dataset.theme;

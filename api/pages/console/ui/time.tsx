@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** The current time, again every second while something needs it. */
+/** Returns the current time and updates it at this interval; null for no updates. */
 export function useNow(everyMs: number | null): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -48,7 +48,7 @@ export function durationText(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** From one time to another, or to now. */
+/** The duration between two times, or until now. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const now = useNow(to === null ? 500 : null);
   return <span>{durationText((to === null ? now : Date.parse(to)) - Date.parse(from))}</span>;

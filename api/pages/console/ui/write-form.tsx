@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A form whose submission begins a write, once what it needs is there and unless it is under way. */
+/** A form that starts a write when it is submitted, if it is complete and no write is running. */
 export function WriteForm({
   write: { isPending, mutate },
   ready,

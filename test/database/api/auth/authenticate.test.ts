@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { authenticate } from '../../../../api/auth/authenticate.js';
 import { authorize } from '../../../../api/auth/authorize.js';
-import type { ApiDeps, Caller } from '../../../../api/http/context.js';
+import type { ApiDeps, Caller } from '../../../../api/http/api-deps.js';
 import { addMember, createKey, removeMember } from '../../../../shared/identity/commands.js';
 import { insertSession } from '../../../../shared/identity/session-store.js';
 import { newToken } from '../../../../shared/secrets/random-token.js';

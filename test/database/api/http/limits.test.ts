@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createGuessLimit } from '../../../../api/auth/guess-limit.js';
 import { createLimiter } from '../../../../api/http/rate-limit.js';
 import { ReceiptQuota } from '../../../../api/http/receipt-quota.js';
-import type { ApiContext } from '../../../../api/http/state.js';
+import type { ApiContext } from '../../../../api/http/request-state.js';
 import { rememberClient } from '../../../../shared/identity/session-store.js';
 import { insertReceipt } from '../../../../shared/receipts/store.js';
 import { makeUser, makeWorkspace } from '../../../support/factories.js';

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { BACKUPS } from '../../../../shared/backups/kind.js';
 import type { BackupRow } from '../../../../shared/backups/model.js';
 import { deleteBackup, insertBackup, recordArchive } from '../../../../shared/backups/store.js';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import { createLogger } from '../../../../shared/core/log.js';
 import type { Lease } from '../../../../shared/engine/leases.js';
 import { type Change, claim as claimRecord, transition } from '../../../../shared/engine/transition.js';

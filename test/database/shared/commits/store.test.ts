@@ -15,7 +15,7 @@ import {
   unsyncedServices,
   watchService,
 } from '../../../../shared/commits/store.js';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';

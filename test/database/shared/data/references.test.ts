@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { assertFitsData, assertUnreferenced, prepareDataServer } from '../../../../shared/data/commands.js';
 import { markHostsAway, recordInitialized, settleHost, volumesToRemove } from '../../../../shared/data/store.js';

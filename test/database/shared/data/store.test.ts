@@ -20,7 +20,7 @@ import {
   renewHold,
   settleHost,
 } from '../../../../shared/data/store.js';
-import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/admission.js';
+import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/deployment-admission.js';
 import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { type Db, lockUntilCommit } from '../../../../shared/core/database/client.js';
+import { type Db, lockUntilCommit } from '../../../../shared/core/database/database-client.js';
 import { COMPLETE } from '../../../../shared/core/database/page.js';
 import { addDomain, applyObservation, removeDomain } from '../../../../shared/domains/commands.js';
 import type { DomainRow, Observation } from '../../../../shared/domains/model.js';

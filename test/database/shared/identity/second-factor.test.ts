@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Secret, TOTP } from 'otpauth';
 import { createOwnKey } from '../../../../api/resources/keys/commands.js';
-import type { Transaction } from '../../../../shared/core/database/client.js';
+import type { Transaction } from '../../../../shared/core/database/database-client.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
 import { addMember, createWorkspace, removeMember } from '../../../../shared/identity/commands.js';
 import {

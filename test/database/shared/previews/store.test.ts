@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import { COMPLETE } from '../../../../shared/core/database/page.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import {

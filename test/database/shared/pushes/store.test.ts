@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import {
   endedPushes,
   findOpenPush,

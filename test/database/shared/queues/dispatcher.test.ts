@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { createLogger } from '../../../../shared/core/log.js';
 import { Sensitive } from '../../../../shared/core/sensitive.js';
-import { admitDeployments } from '../../../../shared/deployments/admission.js';
+import { admitDeployments } from '../../../../shared/deployments/deployment-admission.js';
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import { makeDue } from '../../../../shared/engine/due-records.js';
 import { claim } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
-import { jobId } from '../../../../shared/queues/catalog.js';
 import { Dispatcher } from '../../../../shared/queues/dispatcher.js';
-import { createEngine, type Engine } from '../../../../shared/queues/engine.js';
+import { createEngine, type Engine } from '../../../../shared/queues/queue-engine.js';
+import { jobId } from '../../../../shared/queues/work-catalog.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { describeEngines } from '../../../support/platform.js';

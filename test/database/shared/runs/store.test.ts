@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { queueRun, requestRunCancel } from '../../../../api/resources/runs/commands.js';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import { waitingWork } from '../../../../shared/engine/due-records.js';
 import type { Lease } from '../../../../shared/engine/leases.js';
 import { claim as claimRecord, transition } from '../../../../shared/engine/transition.js';
-import { KINDS } from '../../../../shared/queues/catalog.js';
-import { admitRuns } from '../../../../shared/runs/admission.js';
+import { KINDS } from '../../../../shared/queues/work-catalog.js';
 import { RUNS } from '../../../../shared/runs/kind.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
+import { admitRuns } from '../../../../shared/runs/run-admission.js';
 import { cancelOpenRuns, deleteOldRuns, retrySql } from '../../../../shared/runs/store.js';
 import type { CommandDeps } from '../../../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';

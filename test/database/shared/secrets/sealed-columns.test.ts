@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { rowsOf } from '../../../../shared/core/database/client.js';
+import { rowsOf } from '../../../../shared/core/database/database-client.js';
 import { SEALED_COLUMNS } from '../../../../shared/secrets/sealed-columns.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { AppError } from '../../../../shared/core/errors.js';
+import { AppError } from '../../../../shared/core/error-registry.js';
 import { eraseService } from '../../../../shared/lifecycle/store.js';
 import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
 import { insertService } from '../../../../shared/services/insert-service.js';

@@ -6,7 +6,7 @@ import type { PartialServiceConfiguration } from '../../../../shared/services/co
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { considerEvent, NotYet } from '../../../../workers/commits/consider-event.js';
 import { pollRepositories } from '../../../../workers/commits/poll-repositories.js';
-import { SourceError } from '../../../../workers/failures/explained.js';
+import { SourceError } from '../../../../workers/failures/explained-errors.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';
 import { newDeployment, pretendLive } from '../../../support/records.js';

@@ -6,11 +6,11 @@ import { findAbandoned, takeDue } from '../../../../shared/engine/due-records.js
 import type { WorkKind } from '../../../../shared/engine/kind.js';
 import { claim, statesOf, transition } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
-import { KINDS } from '../../../../shared/queues/catalog.js';
+import { KINDS } from '../../../../shared/queues/work-catalog.js';
 import { RUNS } from '../../../../shared/runs/kind.js';
-import { type Handler, type Outcome, perform, type Work } from '../../../../workers/engine/perform.js';
-import { ReleaseError } from '../../../../workers/failures/explained.js';
-import { Interrupted, JobFailed } from '../../../../workers/failures/interrupted.js';
+import { type Handler, type Outcome, perform, type Work } from '../../../../workers/engine/perform-record.js';
+import { ReleaseError } from '../../../../workers/failures/explained-errors.js';
+import { Interrupted, JobFailed } from '../../../../workers/failures/interruption-errors.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeWorkspace } from '../../../support/factories.js';
 import { done, ROAD, type Row, recordMaker, SAMPLE, SAMPLE_TABLE } from '../../../support/work-records.js';

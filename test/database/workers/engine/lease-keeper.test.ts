@@ -8,7 +8,7 @@ import { claim } from '../../../../shared/engine/transition.js';
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import { insertOperation } from '../../../../shared/operations/store.js';
 import { LeaseKeeper } from '../../../../workers/engine/lease-keeper.js';
-import { Interrupted } from '../../../../workers/failures/interrupted.js';
+import { Interrupted } from '../../../../workers/failures/interruption-errors.js';
 import { makeDeployment, makeService, makeWorker } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';

@@ -5,7 +5,7 @@ import { insertOperation } from '../../../../shared/operations/store.js';
 import { acknowledgeRoutes } from '../../../../shared/routing/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { deployJob } from '../../../../workers/deploy/deploy-job.js';
-import { JobFailed } from '../../../../workers/failures/interrupted.js';
+import { JobFailed } from '../../../../workers/failures/interruption-errors.js';
 import { routingJob } from '../../../../workers/operations/routing-job.js';
 import { runtimeActionJob } from '../../../../workers/operations/runtime-action-job.js';
 import type { RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';

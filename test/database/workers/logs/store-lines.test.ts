@@ -3,7 +3,7 @@ import { readLogs } from '../../../../api/resources/logs/read-lines.js';
 import type { LogLine } from '../../../../shared/logs/model.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
-import { ingestLogs } from '../../../../workers/logs/ingest.js';
+import { ingestLogs } from '../../../../workers/logs/ingest-batches.js';
 import { storeLines } from '../../../../workers/logs/store-lines.js';
 import { makeService } from '../../../support/factories.js';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';

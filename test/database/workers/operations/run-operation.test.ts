@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { insertOperation } from '../../../../shared/operations/store.js';
-import type { Outcome } from '../../../../workers/engine/perform.js';
-import { Interrupted, JobFailed } from '../../../../workers/failures/interrupted.js';
+import type { Outcome } from '../../../../workers/engine/perform-record.js';
+import { Interrupted, JobFailed } from '../../../../workers/failures/interruption-errors.js';
 import { DONE, runOperation } from '../../../../workers/operations/run-operation.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
 import { makeService } from '../../../support/factories.js';

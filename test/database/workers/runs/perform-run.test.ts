@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { claim } from '../../../../shared/engine/transition.js';
-import { admitRuns } from '../../../../shared/runs/admission.js';
 import { RUNS } from '../../../../shared/runs/kind.js';
 import type { RunRow } from '../../../../shared/runs/model.js';
+import { admitRuns } from '../../../../shared/runs/run-admission.js';
 import { cancelOpenRuns } from '../../../../shared/runs/store.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { Interrupted } from '../../../../workers/failures/interrupted.js';
+import { Interrupted } from '../../../../workers/failures/interruption-errors.js';
 import { insertLogBatches } from '../../../../workers/logs/batch-store.js';
 import { findAttempt, wantAttempt } from '../../../../workers/replicas/attempt-store.js';
 import { claimReplica, releaseReplica } from '../../../../workers/replicas/start-store.js';

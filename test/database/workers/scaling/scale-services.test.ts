@@ -5,7 +5,7 @@ import type { PartialServiceConfiguration } from '../../../../shared/services/co
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { wantedReplicas } from '../../../../shared/services/wanted-replicas.js';
 import type { WorkspaceConfiguration } from '../../../../shared/workspaces/model.js';
-import { pricedServices } from '../../../../shared/workspaces/usage.js';
+import { pricedServices } from '../../../../shared/workspaces/plan-usage.js';
 import { LogSink } from '../../../../workers/logs/log-sink.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { recordSamples } from '../../../../workers/runtime/usage-store.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import type { Db } from '../../../../shared/core/database/client.js';
+import type { Db } from '../../../../shared/core/database/database-client.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { recordSamples } from '../../../../workers/runtime/usage-store.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { dropExpiredLogs } from '../../../../shared/logs/retention.js';
+import { dropExpiredLogs } from '../../../../shared/logs/log-retention.js';
 import { deployJob } from '../../../../workers/deploy/deploy-job.js';
 import { sweepDefinitions } from '../../../../workers/sweeps/sweep-definitions.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { csrf, signInCsrf } from '../../../../api/auth/csrf.js';
 import { CsrfTokens } from '../../../../api/auth/csrf-token.js';
-import type { ApiDeps } from '../../../../api/http/context.js';
-import type { ApiStep } from '../../../../api/http/state.js';
+import type { ApiDeps } from '../../../../api/http/api-deps.js';
+import type { ApiStep } from '../../../../api/http/request-state.js';
 
 const COOKIE = 'c'.repeat(43);
 

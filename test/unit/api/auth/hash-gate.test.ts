@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { HashGate } from '../../../../api/auth/hash-gate.js';
-import { AppError } from '../../../../shared/core/errors.js';
+import { AppError } from '../../../../shared/core/error-registry.js';
 
 describe('The gate of password hashing', () => {
   /** Work that ends when it is told to, and counts what runs. */

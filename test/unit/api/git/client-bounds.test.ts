@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { boundedBody, CommandCounter, isTooSlow, pushLimits } from '../../../../api/git/client-bounds.js';
 import { packet } from '../../../../api/git/pkt-lines.js';
-import type { AppError } from '../../../../shared/core/errors.js';
+import type { AppError } from '../../../../shared/core/error-registry.js';
 
 describe('The bounds of a client of git', () => {
   const commands = Buffer.concat([

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { forwardTo } from '../../../../api/git/forward-request.js';
-import type { ApiContext } from '../../../../api/http/state.js';
+import type { ApiContext } from '../../../../api/http/request-state.js';
 
 describe('A request of git that is forwarded', () => {
   const seen: string[] = [];

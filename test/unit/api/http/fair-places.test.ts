@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { FairPlaces } from '../../../../api/http/fair-places.js';
-import { AppError } from '../../../../shared/core/errors.js';
+import { AppError } from '../../../../shared/core/error-registry.js';
 
 describe('Fair places', () => {
   it('go to a newcomer from the group that has most, never to one with as many, and each group is bounded', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { senderOf } from '../../../../api/http/origin.js';
-import type { ApiContext } from '../../../../api/http/state.js';
+import type { ApiContext } from '../../../../api/http/request-state.js';
 
 const PUBLIC_URL = 'https://ranvier.example.com';
 

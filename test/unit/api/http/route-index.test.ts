@@ -1,6 +1,6 @@
 import { expect } from 'chai';
+import type { ApiStep } from '../../../../api/http/request-state.js';
 import { RouteIndex, shapeOf } from '../../../../api/http/route-index.js';
-import type { ApiStep } from '../../../../api/http/state.js';
 import { ROUTES } from '../../../../api/resources/index.js';
 
 const ID = '0190a0a0-0000-7000-8000-000000000001';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import ipaddr from 'ipaddr.js';
 import { isSpecialAddress } from '../../../../shared/core/special-address.js';
-import { isPrivateAddress } from '../../../../shared/services/source.js';
+import { isPrivateAddress } from '../../../../shared/services/service-source.js';
 
 /** Ranges that no public server has, and whether the addresses before and after them are public. */
 const RANGES: [range: string, before: boolean, after: boolean][] = [

@@ -12,9 +12,9 @@ import {
   storageBytes,
   storageState,
 } from '../../../../shared/data/model.js';
-import { DATABASE_PLANS, estimatedMonthly, limitsOf } from '../../../../shared/services/catalog.js';
 import { configurationProblems, DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
 import { nameProblem } from '../../../../shared/services/database-name.js';
+import { DATABASE_PLANS, estimatedMonthly, limitsOf } from '../../../../shared/services/plan-catalog.js';
 
 describe('Names of databases and their users', () => {
   it('that PostgreSQL or the platform reserves are refused', () => {

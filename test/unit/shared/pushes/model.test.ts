@@ -6,7 +6,7 @@ import {
   pushedAddress,
   readPushOptions,
 } from '../../../../shared/pushes/model.js';
-import { addressProblem } from '../../../../shared/services/source.js';
+import { addressProblem } from '../../../../shared/services/service-source.js';
 
 const A = 'a'.repeat(40);
 const NONE = '0'.repeat(40);

@@ -5,7 +5,7 @@ import {
   isMasked,
   maskedRepository,
   repositoryProblem,
-} from '../../../../shared/services/source.js';
+} from '../../../../shared/services/service-source.js';
 import { newKeyPair } from '../../../../shared/ssh/key-pair.js';
 import {
   addressForWorkspace,

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { ArchiveWriter } from '../../../../workers/backups/archive.js';
 import { DecryptArchive, newArchiveKey } from '../../../../workers/backups/archive-cipher.js';
+import { ArchiveWriter } from '../../../../workers/backups/backup-archive.js';
 import { copyRedis } from '../../../../workers/backups/redis-source.js';
 import { localFiles } from '../../../../workers/backups/server-files.js';
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { resourcesOf } from '../../../../shared/services/catalog.js';
+import { resourcesOf } from '../../../../shared/services/plan-catalog.js';
 import { sampleOf } from '../../../../workers/runtime/usage-sampler.js';
 import type { MeasurableReplica } from '../../../../workers/runtime/usage-store.js';
 

@@ -8,7 +8,7 @@ import {
 } from '../../../../workers/builders/engine-images/dockerfile-writer.js';
 import { projectFiles } from '../../../../workers/builders/files/project-files.js';
 import { planBuild } from '../../../../workers/builders/plan/build-plan.js';
-import { BuildError } from '../../../../workers/failures/explained.js';
+import { BuildError } from '../../../../workers/failures/explained-errors.js';
 import { packageJson } from '../../../support/repositories.js';
 
 const BASE_IMAGES = { node: 'own/node', python: 'own/python', go: 'own/go', auto: 'own/plain' };

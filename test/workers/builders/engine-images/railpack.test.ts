@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { ConfigError } from '../../../../shared/core/config.js';
 import { createLogger } from '../../../../shared/core/log.js';
 import { findRailpack, type Railpack } from '../../../../workers/builders/engine-images/railpack.js';
-import { BuildError } from '../../../../workers/failures/explained.js';
+import { BuildError } from '../../../../workers/failures/explained-errors.js';
 import { NO_DOCKER } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { type RailpackStandIn, startRailpack } from '../../../support/railpack.js';

@@ -15,10 +15,10 @@ import { cacheNamespace } from '../../../../workers/builders/engine-images/engin
 import { EngineImageStore } from '../../../../workers/builders/engine-images/engine-image-store.js';
 import type { Railpack } from '../../../../workers/builders/engine-images/railpack.js';
 import { createToolchains } from '../../../../workers/builders/toolchains/toolchain-store.js';
-import { connectEngine, type Engine } from '../../../../workers/docker/engine.js';
+import { connectEngine, type Engine } from '../../../../workers/docker/docker-engine.js';
 import { resolveDigest } from '../../../../workers/docker/pull-image.js';
-import type { RegistryAccount } from '../../../../workers/docker/registry.js';
-import { registryOf } from '../../../../workers/docker/registry.js';
+import type { RegistryAccount } from '../../../../workers/docker/registry-accounts.js';
+import { registryOf } from '../../../../workers/docker/registry-accounts.js';
 import { createSandbox } from '../../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../../workers/sandbox/sandbox.js';
 import { createOriginResolver, type OriginResolver } from '../../../../workers/sources/deployment-origin.js';

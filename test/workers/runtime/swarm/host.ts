@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Service } from 'dockerode';
 import { type Config, loadConfig } from '../../../../shared/core/config.js';
-import type { Transaction } from '../../../../shared/core/database/client.js';
+import type { Transaction } from '../../../../shared/core/database/database-client.js';
 import { Listener } from '../../../../shared/core/database/listener.js';
 import { createLogger } from '../../../../shared/core/log.js';
 import type { LogLine } from '../../../../shared/logs/model.js';

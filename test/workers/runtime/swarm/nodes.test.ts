@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { EngineError } from '../../../../workers/docker/engine.js';
+import { EngineError } from '../../../../workers/docker/docker-engine.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { type DockerNode, NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';

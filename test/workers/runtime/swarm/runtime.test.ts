@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { acknowledgeRoutes } from '../../../../shared/routing/store.js';
-import { ReleaseError } from '../../../../workers/failures/explained.js';
+import { ReleaseError } from '../../../../workers/failures/explained-errors.js';
 import type { RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { connectionTokens, HOP_BY_HOP, valuesOf } from '../headers.js';
+import { connectionTokens, HOP_BY_HOP, valuesOf } from '../proxy-headers.js';
 import { withoutForeignDomain } from '../set-cookie.js';
 
 /** Thrown if a replica's answer is not valid HTTP, or must not be passed on. */

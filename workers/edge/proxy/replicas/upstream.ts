@@ -1,5 +1,5 @@
 import type { ReadyReplica } from '../../../../shared/routing/store.js';
-import { Gauge } from '../gauge.js';
+import { Gauge } from '../work-gauge.js';
 import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js';
 
 /** During this time, a replica that refused a connection is tried only after all others. */

@@ -15,7 +15,7 @@ export function cacheControl(profile: ServiceConfiguration['cacheProfile'], path
 }
 
 /**
- * Returns true if a bundler put a content hash into the name (`app-DiwrgTda.js`, `main.3f2a91bc.chunk.css`).
+ * Returns true if a bundler put a content hash into the name, as in `app-DiwrgTda.js`.
  * Returns false in doubt: caching a file for a year by mistake is worse than requesting it again.
  */
 export function hasHashedName(path: string): boolean {

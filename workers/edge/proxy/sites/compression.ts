@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import type { Containment } from '../containment.js';
-import { eachPair, valuesOf } from '../headers.js';
+import { eachPair, valuesOf } from '../proxy-headers.js';
 import { PacedWriter } from '../visitors/paced-writer.js';
 
 /** Smaller answers gain nothing from compression. */
@@ -78,7 +78,8 @@ function isCompressible(status: number, header: (name: string) => string | undef
 }
 
 /**
- * Returns the supported encoding that the client prefers; null if it accepts none, or asks for a part of the answer.
+ * Returns the supported encoding that the client prefers.
+ * Returns null if it accepts none, or asks for a part of the answer.
  */
 function encodingFor(req: Request): Encoding | null {
   if (req.method === 'HEAD' || req.headers.range !== undefined) return null;
@@ -93,7 +94,7 @@ function encodingFor(req: Request): Encoding | null {
   return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : null;
 }
 
-/** Streaming responses (no Content-Length) are flushed on every write. */
+/** Creates an encoder. Streaming responses (no Content-Length) are flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
   // The encoder waits until each piece is taken. Otherwise it would collect small pieces at a cost above their worth.
   const pace = { readableHighWaterMark: 1 };

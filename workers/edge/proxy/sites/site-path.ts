@@ -45,7 +45,7 @@ function withQuery(location: string, query: readonly string[]): string {
   return query.length > 0 ? `${location}?${printable(query.join('?'))}` : location;
 }
 
-/** `/about` is about.html, because site generators write such links. */
+/** Finds about.html for `/about`, because site generators write such links. */
 async function page(root: string, path: string): Promise<SitePath> {
   const name = `${path}.html`;
   return (await kindWithin(root, name)) === 'file' ? { type: 'file', path: name } : MISSING;

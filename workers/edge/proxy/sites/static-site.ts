@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type send from 'send';
-import { errorMessage } from '../../../../shared/core/errors.js';
+import { errorMessage } from '../../../../shared/core/error-registry.js';
 import { lazily } from '../../../../shared/core/lazily.js';
 import type { Target } from '../../route-table.js';
+import { badRequest, PAGES, type Page, sendPage } from '../error-pages.js';
 import type { Exchange } from '../exchange.js';
-import { badRequest, PAGES, type Page, sendPage } from '../pages.js';
 import { cacheControl } from './cache-control.js';
 import { encoded, joined } from './compression.js';
 import { findSitePath, isMissing, kindWithin } from './site-path.js';
@@ -57,8 +57,8 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
 }
 
 /**
- * Returns false for a file that a page needs, such as /assets/app.js: answering with the page would only hide that it
- * is gone.
+ * Returns false for a file that a page needs, such as /assets/app.js.
+ * Answering with the page would only hide that it is gone.
  */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
@@ -66,7 +66,10 @@ function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   return !/\.[A-Za-z][A-Za-z0-9]{0,9}$/.test(last);
 }
 
-/** Returns the real path of the image's published folder; null if it is missing or leads out of the image. */
+/**
+ * Returns the real path of the image's published folder.
+ * Returns null if it is missing or leads out of the image.
+ */
 async function publishedFolder(imagesDir: string, target: StaticTarget): Promise<string | null> {
   try {
     const image = await realpath(join(imagesDir, target.digest));

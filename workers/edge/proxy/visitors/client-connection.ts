@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientKey } from '../../../../shared/core/client-address.js';
 import type { Containment } from '../containment.js';
-import type { Client } from '../headers.js';
+import type { Client } from '../proxy-headers.js';
 
 /**
  * With more connections than this, they are examined again only after this time, so that a flood of new ones stays
@@ -128,8 +128,8 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
 }
 
 /**
- * Sorts the least useful first: those of the client with the most connections, and of one client those longest without
- * progress.
+ * Sorts the least useful first.
+ * First come those of the client with the most connections, and of one client those longest without progress.
  */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();

@@ -1,6 +1,6 @@
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
@@ -9,7 +9,7 @@ import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import { SecondFactor } from './second-factor.js';
 
-/** Who am I, and how is my account protected? */
+/** The user's account and how it is protected. */
 export function AccountPage() {
   const { user } = useSession();
   if (!user) return null;
@@ -30,7 +30,7 @@ export function AccountPage() {
   );
 }
 
-/** Sends the link that proves the address. Without it a user can only read. */
+/** Sends the link that verifies the user's address. Users without a verified address can only read. */
 function Verification() {
   const { reload } = useSession();
   const send = useWrite(() => post('/session/verification', {}), {

@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { post, remove, setCsrfToken } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post, remove, setCsrfToken } from '../../api/api-client.js';
 import { useSession } from '../../api/session.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { Dialog, DialogFoot } from '../../ui/dialog.js';
@@ -13,7 +13,7 @@ import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
 
-/** The code of an authenticator that a sign-in asks for besides the password. */
+/** Sets up the second factor: a code of an authenticator in addition to the password. */
 export function SecondFactor({ enabled }: { enabled: boolean }) {
   const [open, setOpen] = useState(false);
   return (
@@ -40,7 +40,7 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
   );
 }
 
-/** After a change of the second factor, the session goes on with another cookie and token. */
+/** Returns a callback for after a change of the second factor, when the session gets a new cookie and token. */
 function useRotation(onClose: () => void, text: string) {
   const { reload } = useSession();
   return async ({ csrfToken }: { csrfToken: string }) => {

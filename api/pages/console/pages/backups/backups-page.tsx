@@ -1,8 +1,8 @@
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
@@ -21,7 +21,7 @@ function isOpen({ status }: Backup): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** Was the last backup good? And back to one of them. */
+/** The backups of a database with their verification status, and buttons to restore them. */
 export function BackupsPage() {
   const path = useServicePath();
   const service = useService();
@@ -58,7 +58,7 @@ export function BackupsPage() {
       {start.error ? <ErrorNotice title="The backup was not queued" error={start.error} /> : null}
       <section className={u.card}>
         <div className={u.cardHead}>
-          <h2>{backupEnabled ? `Daily, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
+          <h2>{backupEnabled ? `Daily backups, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
           <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
             Back up now
           </Button>

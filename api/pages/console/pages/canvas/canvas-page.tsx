@@ -1,6 +1,6 @@
 import { useParams } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
-import { useGet } from '../../api/hooks.js';
+import { useGet } from '../../api/use-api.js';
 import { Loaded, Notice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { NoServices, ServicesPage } from '../services/services-page.js';
@@ -19,7 +19,7 @@ function usePhone(): boolean {
   );
 }
 
-/** Home: is all well? On a phone, and if the canvas is too large, the list is shown instead. */
+/** The home page with the canvas. A phone, or a canvas that is too large, gets the list instead. */
 export function CanvasPage() {
   const phone = usePhone();
   if (phone) return <ServicesPage />;

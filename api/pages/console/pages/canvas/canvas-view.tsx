@@ -54,7 +54,7 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
   const onClick: NodeMouseHandler<CanvasNode> = useCallback((_, node) => {
     if (node.type === 'service') setOpenId(node.id);
   }, []);
-  // The keyboard selects with Enter, and Escape takes the selection back.
+  // Enter selects with the keyboard, and Escape clears the selection.
   const onSelect = useCallback(({ nodes: [first] }: OnSelectionChangeParams<CanvasNode>) => {
     setOpenId(first?.type === 'service' ? first.id : null);
   }, []);

@@ -13,8 +13,9 @@ const CORNER = 8;
 const ROUND_ZOOM = 0.25;
 
 /**
- * Splits the nodes of a far view: those that are selected or under the pointer are elements of the page, so that they can be dragged; the
- * others are painted on one canvas (`painted`, which is null if all nodes are elements). `onPointerMove` finds the node under the pointer.
+ * Splits the nodes of a zoomed-out view. Selected nodes and the one under the pointer are page elements, so that they
+ * can be dragged; all others are painted on one canvas. `painted` is null if all nodes are elements. `onPointerMove`
+ * finds the node under the pointer.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   const { screenToFlowPosition } = useReactFlow();
@@ -27,7 +28,7 @@ export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   }, [nodes, under, painting]);
   const onPointerMove = useCallback(
     ({ clientX, clientY, buttons }: PointerEvent) => {
-      // A node that is dragged stays the one under the pointer.
+      // A dragged node stays the node under the pointer.
       if (!painting || buttons !== 0) return;
       setUnder(nodeAt(nodes, screenToFlowPosition({ x: clientX, y: clientY })));
     },
@@ -36,7 +37,7 @@ export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   return { elements, painted, onPointerMove };
 }
 
-/** The id of the node at a place of the canvas; the one that is painted last if several are there. */
+/** Returns the id of the node at a position; the topmost one if several overlap. */
 function nodeAt(nodes: readonly CanvasNode[], { x, y }: { x: number; y: number }): string | null {
   const found = nodes.findLast(
     ({ position, width = 0, height = 0 }) =>

@@ -1,5 +1,6 @@
 import type { Edge, Node } from '@xyflow/react';
 import type { Canvas, Service } from '../../api/types.js';
+import { KIND_TEXT } from '../../ui/source-text.js';
 
 const CARD = { width: 232, height: 84 };
 const GROUP = { width: 168, height: 44 };
@@ -12,9 +13,9 @@ export type CanvasNode = ServiceNode | GroupNode;
 type Positions = Canvas['layout']['positions'];
 
 /**
- * Returns the nodes of a canvas. Those on the screen keep their places unless `moved` says that another person's layout
- * is to be shown; new ones stand in rows below the others. A node that has not changed is the same object, so that it
- * is not drawn again.
+ * Returns the nodes of a canvas. Visible ones keep their places unless `moved` says that another person's layout is
+ * shown.
+ * New nodes are placed in rows below the others. An unchanged node is the same object, so that it is not drawn again.
  */
 export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boolean): CanvasNode[] {
   const before = new Map(shown.map((node) => [node.id, node]));
@@ -31,7 +32,7 @@ export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boo
       position,
       data: { service },
       ...CARD,
-      ariaLabel: `${service.name}, ${service.kind}`,
+      ariaLabel: `${service.name}, ${KIND_TEXT[service.kind]}`,
     };
   });
   const groups = canvas.groups.map((group): CanvasNode => {
@@ -51,7 +52,7 @@ export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boo
   return [...services, ...groups];
 }
 
-/** Gives one place after another, in rows below everything that has its place. */
+/** Yields free places, in rows below everything that is already placed. */
 function freePlaces(canvas: Canvas, known: (id: string) => { x: number; y: number } | undefined) {
   const ids = [...canvas.nodes, ...canvas.groups].map(({ id }) => id);
   const taken = ids.map(known).filter((place) => place !== undefined);
@@ -72,7 +73,7 @@ function samePlace(a: { x: number; y: number }, b: { x: number; y: number }): bo
   return a.x === b.x && a.y === b.y;
 }
 
-/** What is saved: whole pixels, and only of nodes that the canvas has. */
+/** Returns the positions to save: in whole pixels, and only for nodes of the canvas. */
 export function positionsOf(nodes: readonly CanvasNode[]): Positions {
   return Object.fromEntries(
     nodes.map(({ id, position }) => [id, { x: Math.round(position.x), y: Math.round(position.y) }]),
@@ -94,7 +95,7 @@ export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; 
   return { x: box.left - more / 2, y: box.top - higher / 2, width: width + more, height: height + higher };
 }
 
-/** Lines lead from what offers variables (a service, a group) to the service that uses them. */
+/** Returns the lines from a provider of variables (a service, a group) to the service that uses them. */
 export function edgesOf(canvas: Canvas): Edge[] {
   return canvas.edges.map(({ id, source, target, kind, keys }) => ({
     id,

@@ -9,13 +9,16 @@ import type { GroupNode, ServiceNode } from './layout.js';
 /** Below this zoom a card cannot be read, so it is a plain box. */
 const READABLE_ZOOM = 0.4;
 
-/** True below that zoom. Asked once for the whole canvas: two thousand cards that ask cost frames. */
+/**
+ * Returns true below that zoom. Called once for the whole canvas, because calls in two thousand cards would drop
+ * frames.
+ */
 export function useFar(): boolean {
   return useStore(({ transform }) => transform[2] < READABLE_ZOOM);
 }
 export const FarContext = createContext(false);
 
-/** A service on the canvas: name, source and one line about how it is. */
+/** A service on the canvas: its name, its source and its status. */
 export const ServiceCard = memo(function ServiceCard({ data: { service }, selected }: NodeProps<ServiceNode>) {
   const far = useContext(FarContext);
   const { tone, text } = serviceStatus(service);

@@ -9,7 +9,7 @@ import u from '../../ui/ui.module.css';
 import { DeployButton } from '../services/deploy-button.js';
 import c from './canvas.module.css';
 
-/** What a person asks first about a service, beside the canvas, which stays. */
+/** A panel with a service's most important facts, beside the canvas. */
 export function ServicePanel({
   workspaceId,
   service,

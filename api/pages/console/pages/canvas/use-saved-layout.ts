@@ -1,27 +1,28 @@
 import { type OnNodesChange, useNodesState, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError, get, patch } from '../../api/client.js';
-import { keyOf, queryClient } from '../../api/hooks.js';
-import { useSilence } from '../../api/reach.js';
+import { ApiError, get, patch } from '../../api/api-client.js';
+import { useSilence } from '../../api/api-silence.js';
 import type { Canvas } from '../../api/types.js';
+import { keyOf, queryClient } from '../../api/use-api.js';
 import { type CanvasNode, nodesOf, positionsOf } from './layout.js';
 
 const PATH = '/workspaces/{workspaceId}/canvas';
-/** A save waits until the hand rests. */
+/** A save waits until nothing has moved for this time. */
 const REST_MS = 500;
 
 export type SaveState = 'saved' | 'saving' | 'unsaved' | 'conflict';
 
 /**
- * Returns the canvas's nodes and the saving of their places. Another person's layout appears by itself while nothing of
- * ours is unsaved; otherwise the API refuses our save, and the caller asks which layout is to stay.
+ * Returns the canvas's nodes and saves their positions.
+ * Another person's layout is shown at once if nothing of ours is unsaved. Otherwise the API refuses our save, and the
+ * caller asks which layout to keep.
  */
 export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [nodes, setNodes, onNodesChange] = useNodesState<CanvasNode>(nodesOf(canvas, [], false));
   const [state, setState] = useState<SaveState>('saved');
   const [error, setError] = useState<ApiError | null>(null);
   const { getViewport } = useReactFlow<CanvasNode>();
-  // Not those that React Flow has: from far away these are few.
+  // React Flow's own nodes are not used, because it has few of them when zoomed out.
   const latestNodes = useRef(nodes);
   latestNodes.current = nodes;
   const revision = useRef(canvas.layout.revision);
@@ -51,7 +52,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
         });
         revision.current = answer.layout.revision;
         queryClient.setQueryData(keyOf(PATH, { workspaceId }), answer);
-        // What was moved while this was on its way is saved next.
+        // Moves during this save are saved next.
         setState((now) => (now === 'saving' ? 'saved' : now));
       } catch (failure) {
         if (!(failure instanceof ApiError)) throw failure;
@@ -62,7 +63,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
     [workspaceId, getViewport],
   );
 
-  // Also after an outage; a refused save waits for the next move.
+  // Saves again after an outage. A refused save waits for the next move.
   const refused = error !== null;
   useEffect(() => {
     if (state !== 'unsaved' || silent || refused) return;
@@ -82,7 +83,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   );
 
   const latest = useCallback(() => get(PATH, { path: { workspaceId } }), [workspaceId]);
-  /** Both throw nothing: what fails shows as an error. */
+  /** Neither throws: failures show as errors. */
   const settle = useCallback(
     async (keep: 'mine' | 'theirs') => {
       try {

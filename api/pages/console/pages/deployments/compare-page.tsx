@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus } from '../../ui/status.js';
@@ -11,7 +11,7 @@ import { commitText, STEP_TEXT, STEPS } from './deployment-text.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 
-/** What differs between two deployments: commit, configuration, names of variables, durations. */
+/** Compares two deployments: commit, configuration, names of variables, durations. */
 export function ComparePage() {
   const path = useServicePath();
   const service = useService();

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Deployment } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { ErrorNotice } from '../../ui/states.js';
@@ -14,7 +14,7 @@ import { commitText } from './deployment-text.js';
 
 const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}';
 
-/** Cancel what runs, or return to what ran. */
+/** Buttons that cancel a running deployment or roll back to an earlier one. */
 export function DeploymentActions({
   deployment,
   path,

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { OutLink } from '../../ui/button.js';
 import { isDatabase } from '../../ui/source-text.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
@@ -16,10 +16,10 @@ import d from './deployments.module.css';
 import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
-/** Enough to find five that went live among some that did not. */
+/** Large enough to find five successful deployments among failed ones. */
 const COMPARED = 20;
 
-/** Why did it end so: what went wrong on top, then the steps, then the log. */
+/** One deployment: first its error, then the steps, then the log. */
 export function DeploymentPage() {
   const { deploymentId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/d/$deploymentId' });
   const query = useGet(
@@ -100,7 +100,7 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
   );
 }
 
-/** The end and what to do about it, or why it waits. */
+/** Shows how a deployment ended and what to do, or why it waits. */
 function Outcome({ deployment }: { deployment: Deployment }) {
   const service = useService();
   const { status, error, blockedReason } = deployment;

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Deployment } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { LinkButton } from '../../ui/button.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { isDatabase } from '../../ui/source-text.js';
@@ -13,7 +13,7 @@ import { DeployButton } from '../services/deploy-button.js';
 import { useService, useServicePath } from '../services/service-shell.js';
 import { commitText, TRIGGER_TEXT } from './deployment-text.js';
 
-/** The deployments of a service, newest first; above those of a database, how to connect to it. */
+/** The deployments of a service, newest first. For a database, it first shows how to connect. */
 export function DeploymentsPage() {
   const service = useService();
   return (

@@ -1,8 +1,8 @@
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, OutLink } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
@@ -19,7 +19,7 @@ type Domain = Schemas['Domain'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/domains';
 
-/** Under which names the service answers, and the record that proves each. */
+/** The custom domains of a service, with the DNS record that verifies each. */
 export function DomainsPage() {
   const path = useServicePath();
   const service = useService();

@@ -1,8 +1,8 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { put, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { put, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Loaded, Skeleton } from '../../ui/states.js';
@@ -14,7 +14,7 @@ import { LinkedServices } from './linked-services.js';
 const PATH = '/workspaces/{workspaceId}/environment-groups/{groupId}';
 const VARIABLES = `${PATH}/variables` as const;
 
-/** One group: who uses it, and its variables. */
+/** One environment group: its variables and the services that use it. */
 export function GroupPage() {
   const path = useParams({ from: '/w/$workspaceId/settings/groups/$groupId' });
   const { workspaceId } = path;

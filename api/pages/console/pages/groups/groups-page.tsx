@@ -1,8 +1,8 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
@@ -14,7 +14,7 @@ import w from '../workspace/workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/environment-groups';
 
-/** Which variables do services share? */
+/** The environment groups of the workspace: variables that several services share. */
 export function GroupsPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'developer');

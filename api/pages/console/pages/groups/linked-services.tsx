@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { SelectField } from '../../ui/field.js';
 import { ErrorNotice } from '../../ui/states.js';

@@ -4,7 +4,7 @@ import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import e from './endpoints.module.css';
 
-/** An address to which something is delivered, and what the last delivery led to. */
+/** A row for a webhook's address, with the result of the last delivery. */
 export function EndpointRow({
   endpoint: { url, createdAt, lastDeliveryAt, lastOutcome },
   title,
@@ -12,7 +12,6 @@ export function EndpointRow({
 }: {
   endpoint: { url: string; createdAt: string; lastDeliveryAt: string | null; lastOutcome: string };
   title: string;
-  /** Buttons. */
   children: ReactNode;
 }) {
   return (

@@ -1,8 +1,8 @@
 import { type FormEvent, useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { SelectField } from '../../ui/field.js';
@@ -15,12 +15,12 @@ import e from './endpoints.module.css';
 import { PROVIDER_HELP, PROVIDERS, type Provider, providerText, type Shown, shownOf } from './providers.js';
 
 type Hook = Schemas['Hook'];
-/** What is asked before it is done. */
+/** An action that waits for confirmation. */
 type Asked = { hook: Hook; to: 'replace' | 'delete' };
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/hooks';
 
-/** Who tells the platform of pushes: the addresses, their secrets (once), and what the last delivery led to. */
+/** The incoming webhooks of a service: addresses, secrets (shown once), and results of the last deliveries. */
 export function HooksPage() {
   const path = useServicePath();
   const service = useService();
@@ -32,14 +32,14 @@ export function HooksPage() {
   const make = useWrite((provider: Provider) => post(PATH, { path, body: { provider } }), {
     onDone: ({ hook }) => {
       setShown(shownOf(hook));
-      // The answer with the secret is not kept.
+      // Drops the answer, because it contains the secret.
       make.reset();
     },
   });
   const end = useWrite(({ id }: Hook) => remove(`${PATH}/{hookId}`, { path: { ...path, hookId: id } }), {
     onDone: () => setAsked(null),
   });
-  // The old address works until the new one exists.
+  // Creates the new address before it deletes the old one, which works until then.
   const replace = useWrite(
     async (old: Hook) => {
       const { hook } = await post(PATH, { path, body: { provider: old.provider } });

@@ -1,9 +1,9 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { CheckField, TextField } from '../../ui/field.js';
@@ -26,7 +26,7 @@ const EVENT_TEXT: Readonly<Record<WebhookEvent, string>> = {
 };
 const EVENTS = Object.keys(EVENT_TEXT) as WebhookEvent[];
 
-/** Who is told of what happens in the workspace. */
+/** The outgoing webhooks of the workspace. */
 export function WebhooksPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');
@@ -109,7 +109,7 @@ function AddWebhook({
     onDone: ({ webhook }) => {
       setUrl('');
       onMade(webhook.secret);
-      // The answer with the secret is not kept.
+      // Drops the answer, because it contains the secret.
       add.reset();
     },
   });

@@ -1,12 +1,12 @@
 import { AnsiUp } from 'ansi_up';
 
 /**
- * Returns the HTML of a log's line with colours: its text is escaped, its links are of http and https only.
- * A link opens a tab that has no way back: a program's output must not replace the console.
+ * Returns a log line as HTML with colours. Escapes its text, and makes links of http and https only.
+ * A link opens in a tab without access to this page, because a program's output must not replace the console.
  */
 export function colouredHtml(text: string): string {
   const ansi = new AnsiUp();
-  // Inline styles are against the page's policy.
+  // The page's policy forbids inline styles.
   ansi.use_classes = true;
   ansi.url_allowlist = { http: 1, https: 1 };
   return ansi.ansi_to_html(text).replaceAll('<a href=', '<a target="_blank" rel="noopener noreferrer" href=');

@@ -8,12 +8,12 @@ import l from './logs.module.css';
 import { type LogFilter, useLog } from './use-log.js';
 
 const ROW = 20;
-/** So close to the end a reader wants to see what comes. */
+/** Within this distance from the end, in pixels, the view follows new lines. */
 const AT_END = 24;
 
 /**
- * A log that follows its end until the reader scrolls up; then nothing moves, and a button leads back to what came meanwhile. Only
- * the rows on the screen are in the page.
+ * A log that follows its end until the reader scrolls up. Then nothing moves, and a button returns to the end. Only
+ * visible rows are in the page.
  */
 export function LogView({
   path,
@@ -25,7 +25,7 @@ export function LogView({
 }: {
   path: { workspaceId: string; serviceId: string };
   filter: LogFilter;
-  /** True while the page waits for lines. */
+  /** True while more lines are expected. */
   working: boolean;
   title: string;
   controls?: ReactNode;
@@ -52,7 +52,7 @@ export function LogView({
     const { firstId: formerFirst, count } = before.current;
     before.current = { firstId, count: lines.length };
     if (following) element.scrollTop = element.scrollHeight;
-    // Older lines were added above; the lines in view must not move.
+    // Older lines were added above, and visible lines must not move.
     else if (formerFirst !== firstId && count > 0) {
       element.scrollTop += (lines.length - count) * ROW;
       setSeen((number) => number + lines.length - count);

@@ -12,7 +12,7 @@ const SOURCES = [
   { value: 'system', text: 'Platform' },
 ];
 
-/** The log of the service: of its builds, its application and the platform. */
+/** The log of a service: lines of its builds, its application and the platform. */
 export function LogsPage() {
   const path = useServicePath();
   const { status } = useService();

@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type ApiError, get } from '../../api/client.js';
-import { pollDelay } from '../../api/reach.js';
+import { type ApiError, get } from '../../api/api-client.js';
+import { pollDelay } from '../../api/api-silence.js';
 import type { LogLine } from '../../api/types.js';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/logs';
 const WORKING_MS = 1000;
 const FOLLOWING_MS = 3000;
 const BATCH = 500;
-/** The API bounds it by what the plan keeps. */
+/** The API limits this to what the plan keeps. */
 const EVER_HOURS = 24 * 365;
 
 export interface LogFilter {
@@ -29,9 +29,9 @@ export interface Log {
 }
 
 /**
- * Returns a service's log: the newest batch, then what comes after it, and the batches before it on demand.
- * The cursor is kept through outages, so no line is lost or doubled. A hidden page does not ask; a page that is shown
- * again asks at once.
+ * Returns a service's log: the newest batch, then later lines, and earlier batches on demand.
+ * The cursor survives outages, so no line is lost or doubled. A hidden page does not poll; when it is shown again, it
+ * polls at once.
  */
 export function useLog(path: { workspaceId: string; serviceId: string }, filter: LogFilter, working: boolean): Log {
   const { workspaceId, serviceId } = path;

@@ -5,7 +5,7 @@ import m from './metrics.module.css';
 
 export interface Line {
   name: string;
-  /** A variable of the page's colours. */
+  /** The CSS variable of the line's colour. */
   colour: string;
   dash?: number[];
 }
@@ -13,7 +13,7 @@ export interface Line {
 const HEIGHT = 156;
 const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 
-/** Lines over time on one axis. The colours are the page's; a screen reader gets the summary. */
+/** A line chart over time. It uses the page's colours, and gives screen readers the summary. */
 export function Chart({
   title,
   summary,
@@ -31,7 +31,7 @@ export function Chart({
   lines: readonly Line[];
   values: readonly (readonly (number | null)[])[];
   format: (value: number) => string;
-  /** How far back the axis of time goes, measured or not. */
+  /** How many hours the time axis covers, even without data. */
   hours: number;
 }) {
   const place = useRef<HTMLDivElement>(null);
@@ -110,7 +110,7 @@ export function Chart({
   );
 }
 
-/** The colour that a variable has here; `light-dark()` is only resolved in a property that takes a colour. */
+/** Returns a CSS variable's present colour. Browsers resolve `light-dark()` only in a colour property. */
 function resolved(element: HTMLElement, variable: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${variable})`;

@@ -25,7 +25,7 @@ function bytes(value: number): string {
   return `${rest < 10 && index > 0 ? rest.toFixed(1) : Math.round(rest)} ${units[index]}`;
 }
 
-/** One accent colour; what is drawn with it is told apart by its dashes as well. */
+/** All charts use one accent colour, so series also differ by their dashes. */
 export const CHARTS: readonly ChartOf[] = [
   { title: 'CPU', format: percent, series: [{ series: 'cpu', name: 'of the plan', colour: '--accent' }] },
   { title: 'Memory', format: percent, series: [{ series: 'memory', name: 'of the plan', colour: '--accent' }] },

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
+import { LinkButton } from '../../ui/button.js';
 import { SelectField } from '../../ui/field.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { useServicePath } from '../services/service-shell.js';
@@ -14,7 +15,7 @@ const HOURS = [
   { value: '24', text: 'Last 24 hours' },
 ];
 
-/** How the service does: processor, memory, requests, latency, bytes, replicas. */
+/** Charts of a service's processor, memory, requests, latency, bytes and replicas. */
 export function MetricsPage() {
   const path = useServicePath();
   const [hours, setHours] = useState('1');
@@ -36,7 +37,14 @@ export function MetricsPage() {
       <Loaded query={query} skeleton={<Skeleton rows={3} height={220} />}>
         {({ metrics }) =>
           metrics.series.every(({ points }) => points.length === 0) ? (
-            <Empty title="No metrics yet">
+            <Empty
+              title="No metrics yet"
+              action={
+                <LinkButton to="/w/$workspaceId/s/$serviceId" params={path}>
+                  Open deployments
+                </LinkButton>
+              }
+            >
               CPU, memory and requests appear about a minute after the service starts.
             </Empty>
           ) : (

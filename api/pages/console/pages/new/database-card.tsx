@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import type { Service } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { ErrorNotice } from '../../ui/states.js';

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../api/client.js';
+import type { ApiError } from '../../api/api-client.js';
 import type { Detection } from '../../api/types.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
@@ -7,7 +7,10 @@ import u from '../../ui/ui.module.css';
 import { shortSha } from '../deployments/deployment-text.js';
 import n from './new.module.css';
 
-/** What will happen: framework, versions and commands; of a monorepo its applications. It has its height from the start. */
+/**
+ * Shows what was detected: framework, versions and commands, and a monorepo's applications. Its height is fixed, so
+ * that nothing jumps.
+ */
 export function DetectionCard({
   detection,
   detecting,

@@ -1,9 +1,9 @@
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { parseEnv } from '../../ui/env-text.js';
 import { AreaField, SelectField, TextField } from '../../ui/field.js';
@@ -22,7 +22,7 @@ const KINDS = (['web', 'static', 'private', 'worker', 'cron'] as const).map((val
   text: KIND_TEXT[value],
 }));
 
-/** From a repository's address to its live deployment: paste, look at what will happen, Deploy. */
+/** Creates a service: the user pastes an address, checks what was detected, and deploys. */
 export function NewPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const navigate = useNavigate();
@@ -42,7 +42,7 @@ export function NewPage() {
     rootDirectory: rootDirectory.trim(),
   });
   const suggested = nameOf(rootDirectory.trim() || repositoryName({ repository: address }));
-  // Until the user types one, the branch that was found: the default branch of the repository if it has no main.
+  // Until the user types a branch, the detected one is shown: `main`, or the repository's default branch.
   const shownBranch = branch ?? found.detection?.branch ?? 'main';
   const shownKind = kind ?? found.detection?.kind ?? 'web';
   const { entries, problems } = parseEnv(variables);
@@ -169,7 +169,7 @@ export function NewPage() {
   );
 }
 
-/** The end of the address, in characters that a name may have. */
+/** Returns a name for the service from the end of the address. */
 function nameOf(text: string): string {
   return (
     text

@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type ApiError, post } from '../../api/client.js';
+import { type ApiError, post } from '../../api/api-client.js';
 import type { Detection } from '../../api/types.js';
 
-/** The API is asked when typing has paused for this long, in milliseconds. */
+/** The API is asked after a pause in typing of this length, in milliseconds. */
 const REST_MS = 500;
 
 export interface Asked {
@@ -11,7 +11,7 @@ export interface Asked {
   rootDirectory: string;
 }
 
-/** What a deployment of the address would do, found by a worker that reads the repository. */
+/** Returns what a deployment of the address would do. A worker reads the repository to find out. */
 export function useDetection(workspaceId: string, { repository, branch, rootDirectory }: Asked) {
   const [detection, setDetection] = useState<Detection | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -43,7 +43,7 @@ export function useDetection(workspaceId: string, { repository, branch, rootDire
   return { detection, error, detecting, retry };
 }
 
-/** Returns true if the text is plausibly complete: the API says what else is wrong with it. */
+/** Returns true if the text looks complete. The API reports any other problem. */
 function isAddress(text: string): boolean {
   return /^(https?|ssh|git|file):\/\/[^\s]+\/[^\s]+$/i.test(text) || /^[\w.-]+@[\w.-]+:[^\s]+$/.test(text);
 }

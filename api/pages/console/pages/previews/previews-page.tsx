@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, LinkButton, OutLink } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { TextField } from '../../ui/field.js';
@@ -28,7 +28,7 @@ function isWorking({ status }: Preview): boolean {
   return status === 'deploying' || status === 'deleting';
 }
 
-/** Which branches can be looked at, where, and for how long. */
+/** The previews of a service: their branches, addresses and expiry. */
 export function PreviewsPage() {
   const path = useServicePath();
   const service = useService();

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { HistoryRow } from '../../ui/history.js';

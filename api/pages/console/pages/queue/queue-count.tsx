@@ -1,7 +1,7 @@
-import { useGet } from '../../api/hooks.js';
+import { useGet } from '../../api/use-api.js';
 import c from '../shell.module.css';
 
-/** How many deployments of the workspace run or wait just now. */
+/** The number of the workspace's deployments that run or wait. */
 export function QueueCount({ workspaceId }: { workspaceId: string }) {
   const { data } = useGet(
     '/workspaces/{workspaceId}/deploys',

@@ -1,6 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { HistoryRow } from '../../ui/history.js';
 import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { deploymentStatus } from '../../ui/status.js';
@@ -10,7 +10,7 @@ import c from '../shell.module.css';
 
 type Queued = Schemas['WorkspaceDeployment'];
 
-/** What runs, what waits, and why. */
+/** The deployments that run and those that wait, with the reason. */
 export function QueuePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const query = useGet(

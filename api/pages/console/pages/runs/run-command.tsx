@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { Dialog, DialogFoot } from '../../ui/dialog.js';
 import { AreaField, TextField } from '../../ui/field.js';

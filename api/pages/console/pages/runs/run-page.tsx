@@ -1,7 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { post } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { RUN_STATUS, Status } from '../../ui/status.js';
@@ -12,7 +12,7 @@ import { LogView } from '../logs/log-view.js';
 import c from '../shell.module.css';
 import { circumstances, isOpen, RUNS } from './run-text.js';
 
-/** What a run printed and how it ended. */
+/** One run: its output and how it ended. */
 export function RunPage() {
   const { runId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/runs/$runId' });
   const role = useRefusal(path.workspaceId, 'developer');
@@ -68,7 +68,7 @@ export function RunPage() {
 
 const SHOWN_LENGTH = 200;
 
-/** The log begins with the whole command. */
+/** Shortens a long command, because the log shows all of it. */
 function shortened(command: string): string {
   return command.length > SHOWN_LENGTH ? `${command.slice(0, SHOWN_LENGTH)}…` : command;
 }

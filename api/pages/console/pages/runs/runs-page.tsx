@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
@@ -13,7 +13,7 @@ import { useService, useServicePath } from '../services/service-shell.js';
 import { RunCommand } from './run-command.js';
 import { circumstances, isOpen, RUNS } from './run-text.js';
 
-/** Was the last run good? The runs of a service, newest first. */
+/** The runs of a service, newest first. */
 export function RunsPage() {
   const path = useServicePath();
   const service = useService();

@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
 import { ErrorNotice } from '../../ui/states.js';

@@ -1,19 +1,19 @@
 import { useNavigate } from '@tanstack/react-router';
-import { post } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
 
-/** Why a service cannot be deployed at all; null if it can. */
+/** Returns why a service cannot be deployed; null if it can. */
 function deployRefusal(service: Service): string | null {
   if (service.archived) return 'The service is archived: restore it first';
   if (service.status === 'deleting') return 'The service is being deleted';
   return null;
 }
 
-/** Queues a deployment and leads to it. */
+/** A button that queues a deployment and opens its page. */
 export function DeployButton({
   workspaceId,
   service,

@@ -1,9 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Service } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Menu, MenuGroup, MenuItem, MenuSeparator } from '../../ui/menu.js';
 import { ErrorNotice } from '../../ui/states.js';
@@ -20,7 +20,7 @@ const DONE: Record<Action, string> = {
   'clear-cache': 'A deployment with a cleared build cache is queued',
 };
 
-/** What can be done to a service as a whole. What stops or deletes something asks first. */
+/** The menu of actions on a service. Actions that stop or delete something ask first. */
 export function ServiceMenu({ service, path }: { service: Service; path: { workspaceId: string; serviceId: string } }) {
   const navigate = useNavigate();
   const refusal = useRefusal(path.workspaceId, 'developer');

@@ -1,7 +1,7 @@
 import { Link, Outlet, useParams } from '@tanstack/react-router';
 import { createContext, useContext, useEffect } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Service } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { OutLink } from '../../ui/button.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Status, serviceStatus } from '../../ui/status.js';
@@ -14,7 +14,7 @@ import p from './services.module.css';
 
 const ServiceContext = createContext<Service | null>(null);
 
-/** The service of the page, read anew each second while something happens to it. */
+/** Returns the page's service, which is polled each second while it changes. */
 export function useService(): Service {
   const service = useContext(ServiceContext);
   if (!service) throw new Error('there is no service around this component');
@@ -25,7 +25,7 @@ export function useServicePath(): { workspaceId: string; serviceId: string } {
   return useParams({ from: '/w/$workspaceId/s/$serviceId' });
 }
 
-/** Why what belongs to a service cannot be changed; null if it can. */
+/** Returns why a service's variables, domains and the like cannot be changed; null if they can. */
 export function changeRefusal({ status }: Service): string | null {
   return status === 'deleting' ? 'The service is being deleted' : null;
 }
@@ -151,7 +151,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
   );
 }
 
-/** What is unusual about the service, said on each of its pages. */
+/** Notices about unusual states of the service, shown on each of its pages. */
 function Circumstances({ service }: { service: Service }) {
   if (service.status === 'deleting') {
     return (

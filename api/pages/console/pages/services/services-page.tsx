@@ -1,7 +1,7 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import type { Service } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
 import { LinkButton, OutLink } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { KIND_TEXT, sourceText } from '../../ui/source-text.js';
@@ -12,10 +12,10 @@ import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import p from './services.module.css';
 
-/** Enough to search among; more are drawn when the search is narrower. */
+/** The most rows that are drawn at once. A narrower search shows the others. */
 const SHOWN = 200;
 
-/** Every service in a list: the canvas for phones and screen readers. */
+/** All services as a list, which replaces the canvas on phones and for screen readers. */
 export function ServicesPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const [search, setSearch] = useState('');

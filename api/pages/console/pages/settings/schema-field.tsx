@@ -1,5 +1,6 @@
-import type { FieldSchema } from '../../api/document.js';
+import type { FieldSchema } from '../../api/field-schemas.js';
 import { AreaField, CheckField, SelectField, TextField } from '../../ui/field.js';
+import { optionLabel } from '../../ui/option-labels.js';
 import type { FieldText } from './schema-form.js';
 import f from './settings.module.css';
 
@@ -22,7 +23,7 @@ export function SchemaField({
   error: string | undefined;
   onChange: (value: unknown) => void;
 }) {
-  // The API's name of the field, for those who set it by a program.
+  // The hint ends with the API's name of the field, for people who set it by a program.
   const hint = (
     <>
       {text} <code className={f.apiName}>{name}</code>
@@ -46,7 +47,7 @@ export function SchemaField({
       return (
         <SelectField
           {...shared}
-          options={schema.enum.map((one) => ({ value: one, text: one.replaceAll('_', ' ') }))}
+          options={schema.enum.map((one) => ({ value: one, text: optionLabel(name, one) }))}
           value={String(value)}
           onChange={(event) => onChange(event.target.value)}
         />

@@ -1,6 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from 'react';
-import type { ApiError } from '../../api/client.js';
-import type { FieldSchemas } from '../../api/document.js';
+import type { ApiError } from '../../api/api-client.js';
+import type { FieldSchemas } from '../../api/field-schemas.js';
 import { Button } from '../../ui/button.js';
 import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
@@ -13,9 +13,9 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface FieldText {
   name: string;
   label: string;
-  /** What the field does, in one line. */
+  /** One line about the field's purpose. */
   hint: string;
-  /** What a change does; empty if it acts at once. */
+  /** When a change takes effect; absent if at once. */
   effect?: string;
 }
 
@@ -30,8 +30,8 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 /**
- * A form over the fields of a JSON schema. It keeps the input apart from the API's answers, so that no answer overwrites it, and
- * only fields that differ are changed.
+ * A form for the fields of a JSON schema. It keeps input apart from the API's answers, so that no answer overwrites it.
+ * Only changed fields are saved.
  */
 export function SchemaForm({
   groups,

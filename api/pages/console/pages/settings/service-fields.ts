@@ -5,7 +5,7 @@ const NEXT = 'Takes effect with the next deployment.';
 
 type Field = Omit<FieldText, 'name'> & { name: keyof ServiceConfiguration; kinds?: readonly Service['kind'][] };
 
-/** Fields that do nothing if the installation lacks a capability of its catalog. */
+/** Fields without effect if the installation's catalog lacks this capability. */
 const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
   sourceType: 'imageDeploys',
   image: 'imageDeploys',
@@ -97,14 +97,14 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'runtime',
         label: 'Runtime',
-        hint: 'The language of the application; auto detects it',
+        hint: 'The language of the application',
         effect: NEXT,
         kinds: BUILT,
       },
       {
         name: 'buildMethod',
         label: 'Build method',
-        hint: 'railpack detects how to build; the others build a Dockerfile, publish files, or run an image',
+        hint: 'How the source becomes what is run or published',
         effect: NEXT,
         kinds: BUILT,
       },
@@ -166,7 +166,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'scaling',
         label: 'Scaling',
-        hint: 'manual keeps the number of replicas; auto follows CPU and memory usage',
+        hint: 'Manual keeps the number of replicas; automatic follows CPU and memory usage',
         kinds: SCALED,
       },
       {
@@ -283,7 +283,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'cacheProfile',
         label: 'Caching',
-        hint: 'What browsers may cache of a static site: nothing, files with a hash in their name, or all',
+        hint: 'Which files of a static site browsers may cache',
         effect: NEXT,
         kinds: PUBLIC,
       },
@@ -348,13 +348,13 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'notifications',
         label: 'Deployment e-mails',
-        hint: 'Which deployments send an e-mail; workspace uses the setting of the workspace',
+        hint: 'Which deployments send an e-mail',
       },
     ],
   },
 ];
 
-/** Returns the groups of fields that mean something for a kind of service in this installation. */
+/** Returns the groups of fields that apply to a kind of service in this installation. */
 export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record<string, boolean>>): FieldGroup[] {
   return GROUPS.map(({ title, fields }) => ({
     title,
@@ -364,7 +364,7 @@ export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record
   })).filter(({ fields }) => fields.length > 0);
 }
 
-/** Returns true if a deployment is needed until these changes act. */
+/** Returns true if these changes take effect only with a deployment. */
 export function needsDeployment(names: readonly string[]): boolean {
   return GROUPS.some(({ fields }) => fields.some(({ name, effect }) => effect === NEXT && names.includes(name)));
 }

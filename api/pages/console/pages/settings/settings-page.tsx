@@ -1,9 +1,9 @@
 import { useState } from 'react';
-import { patch } from '../../api/client.js';
-import { useFieldSchemas } from '../../api/document.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { patch } from '../../api/api-client.js';
+import { useFieldSchemas } from '../../api/field-schemas.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
 import { DeployButton } from '../services/deploy-button.js';
@@ -11,7 +11,7 @@ import { changeRefusal, useService, useServicePath } from '../services/service-s
 import { SchemaForm, type Values } from './schema-form.js';
 import { fieldGroups, needsDeployment } from './service-fields.js';
 
-/** Every setting of a service, with what a change of it does. */
+/** Every setting of a service, with the effect of a change. */
 export function SettingsPage() {
   const path = useServicePath();
   const service = useService();

@@ -5,7 +5,7 @@ import { WebLinksAddon } from '@xterm/addon-web-links';
 import { Terminal } from '@xterm/xterm';
 import '@xterm/xterm/css/xterm.css';
 import { useEffect, useRef, useState } from 'react';
-import { ApiError, post } from '../../api/client.js';
+import { ApiError, post } from '../../api/api-client.js';
 import { applyStylesByScript } from './terminal-styles.js';
 
 export type ShellState = { is: 'opening' | 'open' } | { is: 'ended'; why: string };

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { ApiError } from '../../api/client.js';
+import { ApiError } from '../../api/api-client.js';
 import { acceptInvitation, useSession } from '../../api/session.js';
 import { Brand } from '../../ui/brand.js';
 import { Button } from '../../ui/button.js';
@@ -8,10 +8,10 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
-/** As the API wants it. */
+/** The least length that the API accepts. */
 const MIN_PASSWORD_LENGTH = 8;
 
-/** A person who was invited chooses a password, and is a member. */
+/** An invited person chooses a password here and becomes a member. */
 export function InvitationPage({ token, onDone }: { token: string; onDone: () => void }) {
   const { welcome, user } = useSession();
   const navigate = useNavigate();

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react';
-import { ApiError } from '../../api/client.js';
+import { ApiError } from '../../api/api-client.js';
 import { signIn, signInWithLink, useSession } from '../../api/session.js';
 import { Brand } from '../../ui/brand.js';
 import { Button } from '../../ui/button.js';
@@ -8,7 +8,7 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
-/** Takes the token of a one-time link out of the address, so that it stays in no history. */
+/** Removes a one-time link's token from the address, so that no history contains it. */
 function takeToken(): string | null {
   if (location.pathname !== '/sign-in' || location.hash.length < 2) return null;
   const token = location.hash.slice(1);
@@ -45,7 +45,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
         const wantsCode = failure.code === 'mfa_required';
         setAsksCode((before) => before || wantsCode);
         setError(wantsCode ? null : failure);
-        // A link that is used up leaves the form for the password.
+        // After a used link, the password form is shown.
         if (failure.status === 401 && given.otp === '') token.current = null;
       } finally {
         setPending(false);
@@ -71,7 +71,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
     event.preventDefault();
     if (!pending) void submit({ email, password, otp });
   };
-  // Over a page, which has its own main part.
+  // Shown over a page, which already has a <main>.
   const Frame = expired ? 'section' : 'main';
   return (
     <Frame className={c.start}>

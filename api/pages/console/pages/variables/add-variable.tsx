@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react';
-import { useGet } from '../../api/hooks.js';
+import { useGet } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { SelectField, TextField } from '../../ui/field.js';
 import { type Content, SCOPES, type Scope } from './edits.js';
@@ -7,10 +7,10 @@ import v from './variables.module.css';
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What a service of a kind offers to those that refer to it, beside its own variables. */
+/** The keys that a database offers to services that refer to it. */
 const OFFERED = ['URL', 'HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE'];
 
-/** Adds one variable to the changes. The value is forgotten here as soon as it is added. */
+/** Adds one variable to the changes, and then clears its own fields. */
 export function AddVariable({
   workspaceId,
   serviceId,
@@ -19,7 +19,7 @@ export function AddVariable({
   onAdd,
 }: {
   workspaceId: string;
-  /** The service whose variables they are; null for those of a group. */
+  /** The service whose variables are edited; null for a group. */
   serviceId: string | null;
   refusal: string | null;
   known: readonly string[];

@@ -2,7 +2,7 @@ import type { Variable } from '../../api/types.js';
 
 export type Scope = NonNullable<Variable['scope']>;
 
-/** A new content: a value, or what another service offers under a key. Without a scope the variable keeps its own. */
+/** New content: a value, or a key of another service. Without a scope, the variable keeps its own. */
 export type Content = ({ value: string } | { reference: { serviceId: string; key: string } }) & { scope?: Scope };
 
 export const SCOPES: readonly { value: Scope; text: string }[] = [
@@ -15,10 +15,10 @@ export function scopeText(scope: Scope): string {
   return SCOPES.find(({ value }) => value === scope)?.text ?? scope;
 }
 
-/** What is to happen to a key; null deletes it. */
+/** The planned change of each key; null deletes it. */
 export type Edits = Readonly<Record<string, Content | null>>;
 
-/** Returns every key of the list, in alphabetical order: stored ones and those that are to be added. */
+/** Returns all keys in alphabetical order: stored ones and new ones. */
 export function keysOf(variables: readonly Variable[], edits: Edits): string[] {
   return [...new Set([...variables.map(({ key }) => key), ...Object.keys(edits)])].sort((a, b) => a.localeCompare(b));
 }
@@ -28,7 +28,7 @@ export interface Changes {
   unset?: string[];
 }
 
-/** Returns the body of the one request that stores them all. */
+/** Returns the body of the request that saves all changes. */
 export function changesOf(edits: Edits): Changes {
   const set = Object.entries(edits).flatMap(([key, edit]) => (edit ? [{ key, ...edit }] : []));
   const unset = Object.keys(edits).filter((key) => edits[key] === null);

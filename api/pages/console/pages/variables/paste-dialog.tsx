@@ -8,7 +8,7 @@ import u from '../../ui/ui.module.css';
 import type { Edits } from './edits.js';
 import v from './variables.module.css';
 
-/** Takes a .env file into the changes, after it has shown what it adds and what it replaces. Keys that it lacks stay. */
+/** Adds the variables of a .env file to the changes, after showing what it adds and replaces. Other keys stay. */
 export function PasteDialog({
   variables,
   onClose,

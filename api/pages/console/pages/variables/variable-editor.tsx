@@ -1,8 +1,8 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import type { ApiError } from '../../api/client.js';
-import { useWrite } from '../../api/hooks.js';
+import type { ApiError } from '../../api/api-client.js';
 import type { Variable } from '../../api/types.js';
+import { useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
@@ -14,8 +14,8 @@ import { PasteDialog } from './paste-dialog.js';
 import { VariableTable } from './variable-table.js';
 
 /**
- * The variables of a service or of a group. Values are written and never read back: what is stored is not shown to anybody. Several
- * changes are saved as one.
+ * Edits the variables of a service or a group. Values can be written and never read. Several changes are saved
+ * together.
  */
 export function VariableEditor({
   workspaceId,
@@ -31,7 +31,7 @@ export function VariableEditor({
   query: Pick<UseQueryResult<{ variables: Variable[] }, ApiError>, 'data' | 'error' | 'refetch'>;
   write: (changes: Changes) => Promise<unknown>;
   refusal: string | null;
-  /** Shown after they were saved: when they act, and a way to do it. */
+  /** Shown after saving: when the changes take effect, and a button for that. */
   children: ReactNode;
 }) {
   const [edits, setEdits] = useState<Edits>({});

@@ -6,7 +6,7 @@ import u from '../../ui/ui.module.css';
 import { type Content, type Edits, SCOPES, type Scope, scopeText } from './edits.js';
 import v from './variables.module.css';
 
-/** The stored and the edited variables; a value can be replaced, not read. */
+/** A table of the stored and the edited variables. Values can be replaced, but not read. */
 export function VariableTable({
   keys,
   variables,
@@ -63,7 +63,7 @@ function Row({
       <code className={edit === null ? v.deleted : undefined}>{name}</code>
       <div className={v.value}>
         {typing ? (
-          // Leaving both fields ends it, not going from one to the other.
+          // Editing ends when the focus leaves both fields, and not when it moves between them.
           <fieldset
             className={v.typing}
             aria-label={`New content of ${name}`}
@@ -87,7 +87,7 @@ function Row({
             <select
               className={u.input}
               aria-label={`Where ${name} is set`}
-              // The stored value cannot be read, so another place needs a new one.
+              // The stored value cannot be read, so a change of the scope needs a new value.
               disabled={!edit}
               value={scope}
               onChange={(event) => edit && onEdit({ ...edit, scope: event.target.value as Scope })}

@@ -1,13 +1,13 @@
-import { put } from '../../api/client.js';
-import { useGet } from '../../api/hooks.js';
+import { put } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet } from '../../api/use-api.js';
 import { DeployButton } from '../services/deploy-button.js';
 import { changeRefusal, useService, useServicePath } from '../services/service-shell.js';
 import { VariableEditor } from './variable-editor.js';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/variables';
 
-/** Which variables are set. */
+/** The variables of a service. */
 export function VariablesPage() {
   const path = useServicePath();
   const service = useService();

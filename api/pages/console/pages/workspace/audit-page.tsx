@@ -1,13 +1,13 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useGet } from '../../api/hooks.js';
 import { useRefusal } from '../../api/session.js';
+import { useGet } from '../../api/use-api.js';
 import { FIRST_ROWS, ShowOlder } from '../../ui/history.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 
-/** Who changed what. */
+/** The audit log of the workspace. */
 export function AuditPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

@@ -1,9 +1,9 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { remove } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { CopyButton } from '../../ui/copy.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
@@ -16,7 +16,7 @@ type Host = Schemas['DeployKey']['hosts'][number];
 
 const PATH = '/workspaces/{workspaceId}/deploy-key';
 
-/** How are private repositories read over SSH, and from which servers? */
+/** The workspace's deploy key, and the SSH servers for which it was used. */
 export function DeployKeyPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { remove } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { Ago } from '../../ui/time.js';

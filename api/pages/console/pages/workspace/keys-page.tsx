@@ -1,8 +1,8 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { post, remove } from '../../api/api-client.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
@@ -23,7 +23,7 @@ const LIFETIMES = [
   { value: '', text: 'No expiration' },
 ];
 
-/** Which keys there are. A new one is shown once. */
+/** The workspace's API keys. A new one is shown once. */
 export function KeysPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const [secret, setSecret] = useState<string | null>(null);
@@ -121,7 +121,7 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
       onDone: ({ secret }) => {
         setName('');
         onMade(secret);
-        // The answer with the secret is not kept.
+        // Drops the answer, because it contains the secret.
         add.reset();
       },
     },

@@ -1,9 +1,9 @@
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { patch, post, remove } from '../../api/client.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { patch, post, remove } from '../../api/api-client.js';
 import { useRefusal, useSession } from '../../api/session.js';
 import type { Role, Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { SelectField, TextField } from '../../ui/field.js';
@@ -23,7 +23,7 @@ const ROLES: readonly { value: Role; text: string }[] = [
   { value: 'owner', text: 'Owner: can do everything' },
 ];
 
-/** Who may do what in the workspace. */
+/** The members of the workspace and their roles. */
 export function MembersPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const { user } = useSession();

@@ -1,12 +1,14 @@
 import { Link, useParams } from '@tanstack/react-router';
-import { useGet } from '../../api/hooks.js';
 import type { Service, Workspace } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
+import { LinkButton } from '../../ui/button.js';
+import { optionLabel } from '../../ui/option-labels.js';
 import { KIND_TEXT } from '../../ui/source-text.js';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import w from './workspace.module.css';
 
-/** What is used, what it costs, and which service costs it. */
+/** The workspace's usage and estimated costs, in total and for each service. */
 export function UsagePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const path = { workspaceId };
@@ -18,7 +20,7 @@ export function UsagePage() {
         <>
           <Budget billing={billing} />
           <dl className={`${u.card} ${w.usage}`}>
-            <Fact name="Plan" value={plan} />
+            <Fact name="Plan" value={optionLabel('plan', plan)} />
             <Meter name="Services" {...entitlements.services} />
             <Meter name="Build minutes this month" {...entitlements.buildMinutes} />
             <Fact name="Build concurrency" value={String(entitlements.buildConcurrency)} />
@@ -62,7 +64,7 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-/** A figure, and how much of its limit it is. */
+/** A figure with its share of the limit. */
 function Meter({ name, used, limit, unit = '' }: { name: string; used: number; limit: number | null; unit?: string }) {
   const text = `${Math.round(used * 100) / 100}${limit === null ? '' : ` of ${limit}`} ${unit}`.trim();
   return (
@@ -80,7 +82,7 @@ function Meter({ name, used, limit, unit = '' }: { name: string; used: number; l
   );
 }
 
-/** Each service with its estimate, the dearest first. */
+/** Each service with its estimated cost, the most expensive first. */
 function Costs({
   workspaceId,
   services,
@@ -94,7 +96,20 @@ function Costs({
   const rows = services
     .filter(({ archived }) => !archived)
     .sort((a, b) => b.estimatedMonthly[price] - a.estimatedMonthly[price] || a.name.localeCompare(b.name));
-  if (rows.length === 0) return <Empty title="No costs yet" />;
+  if (rows.length === 0) {
+    return (
+      <Empty
+        title="No costs yet"
+        action={
+          <LinkButton to="/w/$workspaceId/new" params={{ workspaceId }}>
+            New service
+          </LinkButton>
+        }
+      >
+        The estimated monthly cost of each service appears here.
+      </Empty>
+    );
+  }
   return (
     <section className={`${u.card} ${u.tableWrap}`}>
       <table className={u.table}>
@@ -122,7 +137,7 @@ function Costs({
                 </Link>
               </td>
               <td className={u.wide}>{KIND_TEXT[kind]}</td>
-              <td>{configuration.plan}</td>
+              <td>{optionLabel('plan', configuration.plan)}</td>
               <td className={u.wide}>{configuration.replicas}</td>
               <td className={u.end}>
                 {estimatedMonthly.priced ? `${estimatedMonthly[price]} ${currency}` : 'no price'}

@@ -1,9 +1,9 @@
 import { useParams } from '@tanstack/react-router';
-import { patch } from '../../api/client.js';
-import { useFieldSchemas } from '../../api/document.js';
-import { useGet, useWrite } from '../../api/hooks.js';
+import { patch } from '../../api/api-client.js';
+import { useFieldSchemas } from '../../api/field-schemas.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
+import { useGet, useWrite } from '../../api/use-api.js';
 import { Loaded, Skeleton } from '../../ui/states.js';
 import { toast } from '../../ui/toast.js';
 import { SchemaForm, type Values } from '../settings/schema-form.js';
@@ -11,7 +11,7 @@ import { WORKSPACE_GROUPS } from './workspace-fields.js';
 
 const PATH = '/workspaces/{workspaceId}';
 
-/** How the workspace is set. */
+/** The settings of the workspace. */
 export function WorkspacePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

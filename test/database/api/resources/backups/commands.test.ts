@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { queueBackup, queueRestore, removeBackup } from '../../../../../api/resources/backups/commands.js';
 import { type BackupRow, MAX_MANUAL_BACKUPS } from '../../../../../shared/backups/model.js';
 import { abandonBackups } from '../../../../../shared/backups/store.js';
-import type { Db, Transaction } from '../../../../../shared/core/database/client.js';
+import type { Db, Transaction } from '../../../../../shared/core/database/database-client.js';
 import { insertOperation } from '../../../../../shared/operations/store.js';
 import type { CommandDeps } from '../../../../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../../../../shared/services/rows.js';

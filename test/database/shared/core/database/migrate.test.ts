@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createDatabase } from '../../../../../shared/core/database/client.js';
+import { createDatabase } from '../../../../../shared/core/database/database-client.js';
 import { assertMigrated, migrate } from '../../../../../shared/core/database/migrate.js';
 import { migrateQueues } from '../../../../../shared/queues/bull-pool.js';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../../../support/postgres.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { acknowledgeRoutes } from '../../../../../shared/routing/store.js';
-import { planOf } from '../../../../../shared/services/catalog.js';
+import { planOf } from '../../../../../shared/services/plan-catalog.js';
 import { wantReplicas, wantStopped } from '../../../../../workers/replicas/desire-store.js';
 import type { ReplicaRow } from '../../../../../workers/replicas/rows.js';
 import { claimReplica, recordProcess, releaseReplica } from '../../../../../workers/replicas/start-store.js';

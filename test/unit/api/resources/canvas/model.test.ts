@@ -6,7 +6,7 @@ import {
   nodeIds,
   shownPositions,
 } from '../../../../../api/resources/canvas/model.js';
-import { AppError } from '../../../../../shared/core/errors.js';
+import { AppError } from '../../../../../shared/core/error-registry.js';
 
 describe('The graph of a canvas', () => {
   const services = [{ id: 'a' }, { id: 'b' }];

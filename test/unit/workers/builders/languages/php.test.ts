@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { projectFiles } from '../../../../../workers/builders/files/project-files.js';
 import { php } from '../../../../../workers/builders/languages/php.js';
-import { BuildError } from '../../../../../workers/failures/explained.js';
+import { BuildError } from '../../../../../workers/failures/explained-errors.js';
 import { packageJson } from '../../../../support/repositories.js';
 
 type Texts = Record<string, string>;

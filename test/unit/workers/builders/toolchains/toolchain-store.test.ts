@@ -9,7 +9,7 @@ import { RegistryFault } from '../../../../../workers/builders/toolchains/npm-re
 import { unpackNode } from '../../../../../workers/builders/toolchains/packed-node.js';
 import { ToolchainStore } from '../../../../../workers/builders/toolchains/toolchain-store.js';
 import type { ToolWishes } from '../../../../../workers/builders/toolchains/version-wish.js';
-import { BuildError } from '../../../../../workers/failures/explained.js';
+import { BuildError } from '../../../../../workers/failures/explained-errors.js';
 
 const log = createLogger('test', 'silent');
 const signal = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { Engine } from '../../../../../workers/docker/engine.js';
+import type { Engine } from '../../../../../workers/docker/docker-engine.js';
 import { type ContainerStats, SwarmUsage, usageFrom } from '../../../../../workers/runtime/swarm/swarm-usage.js';
 import type { MeasurableReplica } from '../../../../../workers/runtime/usage-store.js';
 

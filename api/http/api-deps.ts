@@ -1,0 +1,57 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { Mailer } from '../../shared/core/mail.js';
+import type { AccessFacts, KeyScope, Role } from '../../shared/identity/policy.js';
+import type { Dispatcher } from '../../shared/queues/dispatcher.js';
+import type { Engine } from '../../shared/queues/queue-engine.js';
+import type { CommandDeps } from '../../shared/secrets/command-deps.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import type { WorkspaceRow } from '../../shared/workspaces/model.js';
+import type { CsrfTokens } from '../auth/csrf-token.js';
+import type { CursorCodec } from './cursor.js';
+import type { Metrics } from './metrics.js';
+import type { ReceiptQuota } from './receipt-quota.js';
+
+/** What `main.ts` or a test passes to `createApp`. */
+export interface AppDeps extends CommandDeps {
+  config: Config;
+  db: Db;
+  engine: Engine;
+  dispatcher: Pick<Dispatcher, 'wake'>;
+  keyring: Keyring;
+  mailer: Mailer;
+  log: Logger;
+  /** Returns true while the process ends. Then /readyz is 503, and each connection closes after its answer. */
+  isEnding: () => boolean;
+}
+
+/** What handlers receive: `AppDeps`, and what `createApp` adds. */
+export interface ApiDeps extends AppDeps {
+  cursors: CursorCodec;
+  csrf: CsrfTokens;
+  metrics: Metrics;
+  receipts: ReceiptQuota;
+}
+
+/** The sender of a request. */
+export interface Caller {
+  kind: 'key' | 'session';
+  /** The id of the key or session, for rate limits and receipts. */
+  credentialId: string;
+  userId: string;
+  email: string;
+  emailVerified: boolean;
+  /** True if `requireMfa` is satisfied: the session was opened with a code, or the key's owner has a second factor. */
+  secondFactor: boolean;
+  scope: KeyScope;
+  /** The only workspace of a key; null for a session. */
+  workspaceId: string | null;
+}
+
+/** The workspace of the path, with the caller's rights in it. */
+export interface WorkspaceAccess {
+  row: WorkspaceRow;
+  role: Role;
+  facts: AccessFacts;
+}

@@ -1,0 +1,54 @@
+import type { AuditEntry } from '../../shared/audit/store.js';
+import type { OperationName } from '../../shared/identity/policy.js';
+import type { ApiContext } from './request-state.js';
+
+const MAX_NAME_LENGTH = 200;
+
+/**
+ * Makes the audit entry of a write with this answer. Returns null if the path names no workspace.
+ * From request and answer, it contains only an id and a name.
+ */
+export function auditEntry(
+  ctx: ApiContext,
+  operation: OperationName,
+  path: string,
+  answer: unknown,
+): AuditEntry | null {
+  const { caller, workspace, requestId, input } = ctx.state;
+  if (!workspace) return null;
+  const ids = Object.entries(input.params).flatMap(([name, id]) => (name === 'workspaceId' ? [] : [id]));
+  const { id, name } = targetOf(answer, path, ids.at(-1) ?? null);
+  const { confirm } = input.body;
+  return {
+    workspace_id: workspace.row.id,
+    actor: caller.email,
+    user_id: caller.userId,
+    credential: caller.kind,
+    credential_id: caller.credentialId,
+    operation,
+    path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
+    target_id: id,
+    // The handler has checked that the confirmation equals the name.
+    target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
+    request_id: requestId,
+  };
+}
+
+interface Target {
+  id: string | null;
+  name: string;
+}
+
+/**
+ * Returns the record at the end of the path, otherwise that in the answer.
+ * Such an answer is `{ service: { id, name } }`.
+ */
+function targetOf(answer: unknown, path: string, lastId: string | null): Target {
+  const shown = Object.values(answer ?? {}).find(
+    (value): value is Record<string, unknown> => typeof value === 'object' && typeof value?.id === 'string',
+  );
+  const own = lastId !== null && path.endsWith(lastId);
+  if (!shown || (own && shown.id !== lastId)) return { id: lastId, name: '' };
+  const name = [shown.name, shown.key, shown.email, shown.hostname].find((value) => typeof value === 'string');
+  return { id: String(shown.id), name: typeof name === 'string' ? name : '' };
+}

@@ -1,0 +1,129 @@
+import type { Db } from '../../shared/core/database/database-client.js';
+import { type Lease, leaseOf, pointsToTake } from './rate-limit-lease.js';
+import { takePoints } from './rate-window-store.js';
+
+export interface Taken {
+  admitted: boolean;
+  /** Points left in the window, as far as this process knows. */
+  remaining: number;
+  /** Milliseconds until the window ends. */
+  msLeft: number;
+}
+
+interface Window {
+  lease: Lease | null;
+  waiting: ((window: Lease) => void)[];
+  taking: boolean;
+}
+
+const CLEANED_MS = 60_000;
+
+export interface WindowOptions {
+  db: Db;
+  /** The prefix of the limit's keys in the table. */
+  name: string;
+  limit: number;
+  windowMs: number;
+  take?: typeof takePoints;
+  clock?: () => number;
+}
+
+/**
+ * Windows of a rate limit that all API processes share. A process leases points from the database and hands them out
+ * from memory, so most requests cost no write. All processes together never exceed the limit; points that a process
+ * leased before it ended are lost. Up to a fiftieth of the limit per further process may stay unused. While the
+ * database is unavailable, each process counts alone.
+ */
+export class SharedWindows {
+  readonly #options: Required<WindowOptions>;
+  readonly #windows = new Map<string, Window>();
+  #cleanedAt: number;
+
+  constructor(options: WindowOptions) {
+    this.#options = { take: takePoints, clock: () => performance.now(), ...options };
+    this.#cleanedAt = this.#options.clock();
+  }
+
+  get limit(): number {
+    return this.#options.limit;
+  }
+
+  /** Takes one point of the key's window. */
+  async consume(key: string): Promise<Taken> {
+    const { clock, limit } = this.#options;
+    const now = clock();
+    this.#clean(now);
+    const window: Window = this.#windows.get(key) ?? { lease: null, waiting: [], taking: false };
+    this.#windows.set(key, window);
+    const { lease } = window;
+    if (lease && lease.endsAt > now && !window.taking) {
+      if (lease.held > 0) return handOut(lease, now);
+      // The window is used up for all processes, so the database is not asked again until it ends.
+      if (lease.untaken === 0) return { admitted: false, remaining: 0, msLeft: lease.endsAt - now };
+    }
+    const mine = await this.#next(key, window);
+    const later = clock();
+    if (mine.held > 0) return handOut(mine, later);
+    return { admitted: false, remaining: Math.min(mine.untaken, limit), msLeft: Math.max(1, mine.endsAt - later) };
+  }
+
+  /** Resolves to the lease in the order of requests. Either its points suffice for all that wait, or it has none. */
+  #next(key: string, window: Window): Promise<Lease> {
+    return new Promise((resolve) => {
+      window.waiting.push(resolve);
+      if (!window.taking) void this.#takeFor(key, window);
+    });
+  }
+
+  async #takeFor(key: string, window: Window): Promise<void> {
+    const { db, name, limit, windowMs, take, clock } = this.#options;
+    window.taking = true;
+    while (window.waiting.length > 0) {
+      const waiting = window.waiting.splice(0);
+      const asked = clock();
+      const current = window.lease !== null && window.lease.endsAt > asked ? window.lease : null;
+      if (current && current.held >= waiting.length) {
+        await serve(current, waiting);
+        continue;
+      }
+      const wanted = pointsToTake(limit, waiting.length, current);
+      const count = await take(db, `${name}:${key}`, wanted, windowMs).catch(() => null);
+      // Measured from before the query, so that no point is handed out after the window's end.
+      const lease = count
+        ? leaseOf(limit, wanted, count.points, asked + Math.max(1, count.left))
+        : alone(current, limit, asked + windowMs);
+      // Unused points of the current window.
+      if (current && count && Math.abs(lease.endsAt - current.endsAt) < windowMs / 2) lease.held += current.held;
+      window.lease = lease;
+      await serve(lease, waiting);
+    }
+    window.taking = false;
+  }
+
+  /** Removes ended windows from the map. */
+  #clean(now: number): void {
+    if (now - this.#cleanedAt < CLEANED_MS) return;
+    this.#cleanedAt = now;
+    for (const [key, { lease, taking }] of this.#windows) {
+      if (!taking && lease && lease.endsAt <= now) this.#windows.delete(key);
+    }
+  }
+}
+
+/** Resolves when each waiting request has taken its point or was refused. */
+async function serve(lease: Lease, waiting: readonly ((lease: Lease) => void)[]): Promise<void> {
+  for (const resolve of waiting) resolve(lease);
+  await Promise.resolve();
+}
+
+function handOut(lease: Lease, now: number): Taken {
+  lease.held -= 1;
+  return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
+}
+
+/** Returns a lease without the database: the process hands out the whole limit in each window. */
+function alone(current: Lease | null, limit: number, endsAt: number): Lease {
+  if (current && current.held + current.untaken > 0)
+    return { ...current, held: current.held + current.untaken, untaken: 0 };
+  return current ?? { held: limit, untaken: 0, endsAt };
+}

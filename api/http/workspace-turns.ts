@@ -1,0 +1,91 @@
+import { FairPlaces } from './fair-places.js';
+
+export interface TurnLimits {
+  /** Requests of one workspace that run at the same time. */
+  each: number;
+  /** Requests of all workspaces that run at the same time. */
+  all: number;
+  /** Requests of one workspace that may wait. Further ones are refused. */
+  waiting: number;
+  /**
+   * Requests of all workspaces that may wait. Beyond this, the workspace with the most loses one. Unbounded by default.
+   */
+  waitingOfAll?: number;
+}
+
+interface Line {
+  running: number;
+  waiting: (() => void)[];
+}
+
+/**
+ * Bounds how many requests of one workspace run at once in this process, so that one workspace cannot use all
+ * connections to the database. Waiting requests keep their order, and workspaces take turns.
+ */
+export class Turns {
+  readonly #limits: TurnLimits;
+  readonly #places: FairPlaces;
+  readonly #lines = new Map<string, Line>();
+  #running = 0;
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+    this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
+  }
+
+  /** Resolves at this request's turn, with a function that ends the turn. Throws rate_limited if too many wait. */
+  async take(key: string): Promise<() => void> {
+    const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
+    const { each, all } = this.#limits;
+    if (this.#running < all && line.running < each && line.waiting.length === 0) this.#run(key, line);
+    else await this.#wait(key, line);
+    return () => this.#end(key, line);
+  }
+
+  #wait(key: string, line: Line): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const start = () => {
+        leave();
+        resolve();
+      };
+      const leave = this.#places.take(key, (reason) => {
+        line.waiting.splice(line.waiting.indexOf(start), 1);
+        this.#forget(key, line);
+        reject(reason);
+      });
+      line.waiting.push(start);
+      this.#lines.set(key, line);
+    });
+  }
+
+  #begin(): void {
+    const { each, all } = this.#limits;
+    for (const [key, line] of this.#lines) {
+      if (this.#running >= all) return;
+      if (line.running >= each) continue;
+      const next = line.waiting.shift();
+      if (!next) continue;
+      this.#run(key, line);
+      next();
+    }
+  }
+
+  #run(key: string, line: Line): void {
+    line.running += 1;
+    this.#running += 1;
+    // A workspace that had a turn goes to the end of the line.
+    this.#lines.delete(key);
+    this.#lines.set(key, line);
+  }
+
+  #end(key: string, line: Line): void {
+    line.running -= 1;
+    this.#running -= 1;
+    this.#forget(key, line);
+    this.#begin();
+  }
+
+  #forget(key: string, line: Line): void {
+    if (line.running === 0 && line.waiting.length === 0) this.#lines.delete(key);
+  }
+}

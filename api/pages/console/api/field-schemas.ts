@@ -1,0 +1,40 @@
+import { useQuery } from '@tanstack/react-query';
+import { ApiError, unreachable } from './api-client.js';
+
+/** The schema of one field of a configuration in the API's document. */
+export interface FieldSchema {
+  $ref?: string;
+  type?: string;
+  enum?: readonly string[];
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  format?: string;
+  items?: FieldSchema;
+  anyOf?: readonly FieldSchema[];
+}
+export type FieldSchemas = Readonly<Record<string, FieldSchema>>;
+
+interface ApiDocument {
+  components: { schemas: Record<string, FieldSchema & { properties?: FieldSchemas }> };
+}
+
+/** Returns the fields of a schema as the API's document describes them. Read once: it changes with the version only. */
+export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfiguration') {
+  return useQuery<FieldSchemas, ApiError>({
+    queryKey: ['document', name],
+    staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
+    queryFn: async ({ signal }) => {
+      const response = await fetch('/api/v1/openapi.json', { signal }).catch(() => {
+        throw unreachable();
+      });
+      if (!response.ok) throw new ApiError(response.status, {});
+      const { components } = (await response.json()) as ApiDocument;
+      const fields = Object.entries(components.schemas[name]?.properties ?? {});
+      return Object.fromEntries(
+        fields.map(([field, schema]) => [field, components.schemas[schema.$ref?.split('/').at(-1) ?? ''] ?? schema]),
+      );
+    },
+  });
+}

@@ -1,0 +1,44 @@
+import type { Middleware } from 'koa';
+import type { Config } from '../../shared/core/config.js';
+import { AppError } from '../../shared/core/error-registry.js';
+import type { Engine } from '../../shared/queues/queue-engine.js';
+import type { Operators } from '../auth/operators.js';
+import { senderOf } from '../http/origin.js';
+import type { ApiMiddleware } from '../http/request-state.js';
+
+const DASHBOARD_PATH = '/admin/queues';
+
+/** Nothing outside this server is loaded. */
+const POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
+
+/** Serves Bull Board for our queues with basic authentication. Serves nothing without credentials. */
+export function dashboard({ config, engine }: { config: Config; engine: Engine }, operators: Operators): ApiMiddleware {
+  if (!config.dashboard) return (_, next) => next();
+  let board: Promise<Middleware> | null = null;
+  return async (ctx, next) => {
+    if (ctx.path !== DASHBOARD_PATH && !ctx.path.startsWith(`${DASHBOARD_PATH}/`)) return next();
+    if (!(await operators.proves(ctx))) {
+      ctx.set('WWW-Authenticate', 'Basic realm="ranvier queues", charset="UTF-8"');
+      ctx.status = 401;
+      ctx.body = 'The user name and the password of the dashboard are needed';
+      return;
+    }
+    // Browsers add basic credentials to other sites' requests too, so a change must come from our own page.
+    const changes = !['GET', 'HEAD'].includes(ctx.method);
+    if (changes && senderOf(ctx, config.publicUrl) !== 'own') throw refusedChange();
+    ctx.set('Content-Security-Policy', POLICY);
+    ctx.set('Referrer-Policy', 'same-origin');
+    // Loaded on first use, because it is large and most processes never show it.
+    board ??= import('./queue-board.js').then(({ createBoard }) => createBoard(engine, DASHBOARD_PATH));
+    await (await board)(ctx, next);
+    if (ctx.response.is('html') && typeof ctx.body === 'string') ctx.body = ctx.body.replace(ELSEWHERE, '');
+  };
+}
+
+/** The board's page loads a font from another host, which the policy would block with an error in the console. */
+const ELSEWHERE = /<link\b[^>]*\bhref="https?:[^>]*>/g;
+
+function refusedChange(): AppError {
+  return new AppError('csrf_failed', "A change needs the Origin or Referer of the dashboard's own page");
+}

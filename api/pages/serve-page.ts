@@ -1,0 +1,24 @@
+import type { Router } from '@koa/router';
+import type { ApiState } from '../http/request-state.js';
+
+export interface Page {
+  html: string;
+  /** The page's script, which is served as `page.js` below the page's path. */
+  script: string;
+  /** Content-Security-Policy. */
+  policy: string;
+}
+
+/** Serves a page with its script. It sends no Referer to other sites. */
+export function servePage(router: Router<ApiState>, path: string, { html, script, policy }: Page): void {
+  router.get(path, (ctx) => {
+    ctx.set('Content-Security-Policy', policy);
+    ctx.set('Referrer-Policy', 'no-referrer');
+    ctx.type = 'text/html; charset=utf-8';
+    ctx.body = html;
+  });
+  router.get(`${path}/page.js`, (ctx) => {
+    ctx.type = 'text/javascript; charset=utf-8';
+    ctx.body = script;
+  });
+}

@@ -1,0 +1,100 @@
+import { errorMessage } from './error-registry.js';
+import type { Logger } from './log.js';
+import { withTimeLimit } from './time-limit.js';
+
+export interface Closer {
+  name: string;
+  close: () => Promise<unknown> | unknown;
+  /** After this time, in milliseconds, the next closer begins. */
+  maxMs: number;
+}
+
+/** npm repeats a Ctrl-C that the terminal has already sent. A signal counts as a second one only after this time. */
+const SAME_SIGNAL_MS = 1000;
+
+/**
+ * Ends a process in order after SIGTERM, SIGINT or the loss of its parent's pipe. Closers run one after the other,
+ * newest first, all within the deadline. A second signal ends the process at once.
+ */
+export class Lifecycle {
+  readonly #log: Logger;
+  readonly #exit: (code: number) => void;
+  readonly #deadlineMs: number;
+  readonly #closers: Closer[] = [];
+  #ending = false;
+  #reason = '';
+
+  constructor(log: Logger, exit: (code: number) => void, deadlineMs = 30_000) {
+    this.#log = log;
+    this.#exit = exit;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  /** True from the first signal on. */
+  get ending(): boolean {
+    return this.#ending;
+  }
+
+  /** What ended the process: the signal's name, or what failed. */
+  get reason(): string {
+    return this.#reason;
+  }
+
+  /**
+   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can make it slow,
+   * so that time is left for the others.
+   */
+  onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
+    this.#closers.unshift({ name, close, maxMs });
+  }
+
+  /**
+   * Handles signals that end a process, and uncaught errors. `contained` returns true for an error that it has handled;
+   * any other ends the process.
+   */
+  watchSignals(contained: (error: unknown) => boolean = () => false): void {
+    let first = 0;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (first === 0) first = performance.now();
+        else if (performance.now() - first > SAME_SIGNAL_MS) this.#exit(130);
+        void this.end(signal, 0);
+      });
+    }
+    process.on('uncaughtException', (error) => {
+      if (!contained(error)) void this.#crash('uncaught exception', error);
+    });
+    process.on('unhandledRejection', (error) => {
+      if (!contained(error)) void this.#crash('unhandled rejection', error);
+    });
+  }
+
+  /** Runs every closer once and exits with the code. */
+  async end(reason: string, code: number): Promise<void> {
+    if (this.#ending) return;
+    this.#ending = true;
+    this.#reason = reason;
+    this.#log.info({ reason }, 'ending');
+    const timer = setTimeout(() => {
+      try {
+        this.#log.error({ reason }, 'did not end within the deadline');
+      } finally {
+        this.#exit(1);
+      }
+    }, this.#deadlineMs);
+    for (const { name, close, maxMs } of this.#closers) {
+      try {
+        await withTimeLimit(Promise.resolve(close()), maxMs, () => new Error(`it took longer than ${maxMs} ms`));
+      } catch (error) {
+        this.#log.error({ closer: name, err: error }, `closing failed: ${errorMessage(error)}`);
+      }
+    }
+    clearTimeout(timer);
+    this.#exit(code);
+  }
+
+  async #crash(what: string, error: unknown): Promise<void> {
+    this.#log.fatal({ err: error }, what);
+    await this.end(what, 1);
+  }
+}

@@ -1,0 +1,203 @@
+import { type Db, oneRow, returnedRow } from '../core/database/database-client.js';
+import { prepare, rowsOfBatch } from '../core/database/prepared.js';
+import { ONLINE_SECONDS } from '../workers/store.js';
+
+/**
+ * The first round examines one workspace for each free slot and this many more, because some may have nothing to admit.
+ * If slots stay free, each further round examines `MAX_WORKSPACES`.
+ */
+const SPARE_WORKSPACES = 4;
+const MAX_WORKSPACES = 128;
+const MAX_ROUNDS = 8;
+/**
+ * A blocked line is checked again after this time, because it may be unblocked without a change of a deployment: the
+ * database on which it waits can be resumed.
+ */
+const RECHECK_SECONDS = 5;
+const MAX_RECHECKS = 32;
+/** The process that admits a deployment makes its first job within this time. Afterwards any dispatcher may make it. */
+const HANDOVER_SECONDS = 2;
+
+/**
+ * Admits waiting deployments, and returns their ids. The caller makes their jobs.
+ * Takes the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and in total
+ * at most as many as the online workers have slots (one whose route has moved needs none). Workspaces take turns: the
+ * next one is that whose last turn is longest ago, even if another has older deployments. Each round is a separate
+ * transaction, and safe under concurrent callers. An admitted deployment is due two seconds later, in case the caller
+ * crashes first; a worker's claim ends that.
+ * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only
+ * the first lines, so that its time depends on the number of free slots and not on how many deployments wait. For this
+ * reason each line's facts are read by subqueries: the planner may turn a join into a scan of whole tables.
+ */
+export async function admitDeployments(db: Db): Promise<string[]> {
+  const admitted: string[] = [];
+  for (let look = 0; look < MAX_ROUNDS; look++) {
+    const [, [lines], [outcome]] = await rowsOfBatch(db, [LOCK, look === 0 ? FIRST_TURNS : FURTHER_TURNS, ADMIT]);
+    admitted.push(...(outcome?.admitted ?? []));
+    if (!lines || !outcome || outcome.free <= 0 || lines.taken === 0 || lines.taken < lines.wanted) break;
+  }
+  return admitted;
+}
+
+const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
+
+/**
+ * A deployment whose route has moved needs its slot for only a few more milliseconds. The next one is admitted
+ * meanwhile, and waits in the queue.
+ */
+const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
+  - (select count(*) from deployments where finished_at is null and admitted_at is not null and status <> 'switched')`;
+
+/** Keeps the workspaces of a round from one statement of its transaction to the next. */
+const LINES = 'ranvier.admission_lines';
+
+/**
+ * Locks the lines of the workspaces whose turn it is, if a slot is free.
+ * Skips a line that another transaction has locked: that transaction changes it, and another round follows its commit.
+ * No line can change between this lock and the end of the round.
+ */
+function turns(beyond: number) {
+  return prepare<{ taken: number; wanted: number }>(
+    `with free as materialized (select ${FREE_SLOTS} as slots), look as (
+       select least(slots + ${beyond}, ${MAX_WORKSPACES}) as wanted from free
+     ), turns as (
+       select l.workspace_id from admission_lines l
+        where l.ready and (select slots from free) > 0
+        order by l.active, l.last_turn nulls first limit (select wanted from look) for update skip locked
+     ), again as (
+       select l.workspace_id from admission_lines l
+        where not l.ready and l.blocked_at < now() - interval '${RECHECK_SECONDS} seconds' and (select slots from free) > 0
+        order by l.blocked_at limit ${MAX_RECHECKS} for update skip locked
+     ), taken as materialized (
+       select array(select workspace_id from turns union all select workspace_id from again) as ids
+     )
+     select cardinality(ids) as taken, wanted, set_config('${LINES}', cast(ids as text), true) from taken, look`,
+  );
+}
+
+const FIRST_TURNS = turns(SPARE_WORKSPACES);
+const FURTHER_TURNS = turns(MAX_WORKSPACES);
+
+/**
+ * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that are
+ * then free.
+ */
+const ADMIT = prepare<{ admitted: string[]; free: number }>(
+  `with lines as materialized (
+     select chosen.id as workspace_id,
+            (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
+            (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
+            array(select a.service_id from deployments a
+                   where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
+       from unnest(cast(current_setting('${LINES}') as uuid[])) as chosen(id)
+   ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
+     select l.workspace_id, l.last_turn, l.most, head.id, head.number,
+            cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
+       from lines l cross join lateral (
+         select distinct on (d.service_id) d.id, d.number
+           from deployments d
+          where d.workspace_id = l.workspace_id and d.finished_at is null and d.admitted_at is null
+            and d.cancel_requested_at is null and d.service_id <> all (l.services)
+            and not coalesce((select true from (${missingDatabases('d')}) m limit 1), false)
+          order by d.service_id, d.number
+       ) head
+      where cardinality(l.services) < l.most
+   ), allowed as (
+     select id, workspace_id, row_number() over (order by position, last_turn nulls first, number) as turn
+       from heads where position <= most
+   ), locked as (
+     -- A deployment that is being cancelled is locked by the cancellation, and skipped.
+     select d.id from deployments d
+      where d.id in (select id from allowed where turn <= (select slots from free)) and d.finished_at is null
+        for update skip locked
+   ), admitted as (
+     update deployments d
+        set admitted_at = now(), dispatches = 1, due_at = now() + interval '${HANDOVER_SECONDS} seconds', blocked_reason = '', updated_at = now()
+       from locked where d.id = locked.id
+     returning d.id
+   ), blocked as (
+     update admission_lines l
+        set ready = false,
+            blocked_at = case when exists (select from deployments d where d.workspace_id = l.workspace_id
+                                              and d.finished_at is null and d.admitted_at is null) then now() end
+      where l.workspace_id = any(array(select c.workspace_id from lines c
+                                        where not exists (select from allowed a where a.workspace_id = c.workspace_id)))
+   )
+   select array(select a.id from admitted join allowed a on a.id = admitted.id order by a.turn) as admitted,
+          (select slots from free) - (select count(*) from admitted) as free`,
+);
+
+/** Returns SQL: a deployment's referenced databases that do not run, and what they wait for. */
+function missingDatabases(deployment: string): string {
+  return `select s.name,
+            case when s.deleted_at is not null then 'it was deleted'
+                 when s.lifecycle_status = 'suspended' then 'it is suspended; resume it'
+                 when exists (select from deployments o where o.service_id = s.id and o.finished_at is null)
+                   then 'it is being deployed'
+                 else 'it does not run; deploy it' end as what
+       from jsonb_each((select n.data_references from snapshots n where n.id = ${deployment}.snapshot_id)) as reference
+       join services s on s.id = (reference.value ->> 'serviceId')::uuid
+      where s.live_deployment_id is null or s.lifecycle_status <> 'active'`;
+}
+
+/** How many deployments get their reason recorded in one call: those without a reason, and others by turn. */
+const UNEXPLAINED = 50;
+const EXPLAINED_AGAIN = 100;
+
+/**
+ * Records why deployments wait. Those without a reason get one at once; the others take turns, because another
+ * deployment can change their reason. A call begins after the number `after` and returns the number for the next call.
+ */
+export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
+  const row = await oneRow<{ explained: number; last: number }>(
+    db,
+    `with again as (
+       select id, number from deployments
+        where finished_at is null and admitted_at is null and number > cast(:after as bigint) order by number limit ${EXPLAINED_AGAIN}
+     ), chosen as (
+       select id from again union
+       (select id from deployments where finished_at is null and admitted_at is null and blocked_reason = ''
+         order by number limit ${UNEXPLAINED})
+     ), waiting as materialized (
+       select d.id, d.blocked_reason,
+              (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = d.workspace_id) as most,
+              (select o.id from deployments o where o.service_id = d.service_id and o.finished_at is null and o.number < d.number
+                order by o.number desc limit 1) as ahead,
+              (select count(*) from deployments o
+                where o.workspace_id = d.workspace_id and o.finished_at is null and o.admitted_at is not null) as busy,
+              (select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
+                 from (${missingDatabases('d')}) m order by m.name limit 1) as missing
+         from chosen join deployments d on d.id = chosen.id
+     ), reasons as materialized (
+       select o.id, o.blocked_reason,
+              case
+                when not exists (select 1 from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
+                  then 'No worker is online'
+                when o.missing is not null then o.missing
+                when o.ahead is not null then 'Waits for deployment ' || o.ahead || ' of this service'
+                when o.busy >= o.most
+                  then 'The workspace runs as many deployments as its buildConcurrency allows (' || o.most || '); this one starts when one ends'
+                else 'All deployment slots of the workers are taken'
+              end as reason
+         from waiting o
+     ), news as materialized (
+       -- One that was admitted or has ended since needs none.
+       select d.id, r.reason from reasons r join deployments d on d.id = r.id
+        where reason <> d.blocked_reason and d.finished_at is null and d.admitted_at is null for update of d skip locked
+     ), recorded as (
+       update deployments d set blocked_reason = n.reason, updated_at = now() from news n where d.id = n.id
+     )
+     select count(*) as explained, coalesce(max(number), 0) as last from again`,
+    { after },
+  );
+  const { explained, last } = returnedRow(row);
+  return explained < EXPLAINED_AGAIN ? 0 : last;
+}
+
+/** Records, for admitted and unclaimed deployments, that the queue engine cannot be reached. A claim clears this. */
+export async function recordEngineUnreachable(db: Db): Promise<void> {
+  await db.raw(
+    `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()
+      where finished_at is null and admitted_at is not null and fence = 0 and blocked_reason = ''`,
+  );
+}

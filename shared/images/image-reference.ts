@@ -1,0 +1,82 @@
+import { hostOf, isPrivateAddress } from '../services/service-source.js';
+
+/** The registry of names without a host. */
+export const DOCKER_HUB = 'docker.io';
+
+export interface ImageReference {
+  /** The host, and the port if there is one: `docker.io`, `registry.example.com:5000`. */
+  registry: string;
+  /** The image's name in its registry: `library/nginx`. */
+  path: string;
+  /** `registry/path`, as engines take it. */
+  name: string;
+  tag: string;
+  /** `sha256:…` if the reference names an exact image; the tag is then ignored. */
+  digest: string | null;
+}
+
+const COMPONENT = '[a-z0-9]+(?:(?:\\.|_|__|-+)[a-z0-9]+)*';
+const PATH = new RegExp(`^${COMPONENT}(?:/${COMPONENT})*$`);
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?$/;
+const TAG = /^\w[\w.-]{0,127}$/;
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/** Parses an image's name as Docker does; null if it is not one. */
+export function parseImage(text: string): ImageReference | null {
+  const [rest = '', digest = null, ...more] = text.split('@');
+  const slash = rest.indexOf('/');
+  const first = slash < 0 ? '' : rest.slice(0, slash);
+  const hasHost = /[.:]/.test(first) || first === 'localhost';
+  const [, named = '', tag = 'latest'] = /^(.*?)(?::([^:/]*))?$/s.exec(hasHost ? rest.slice(slash + 1) : rest) ?? [];
+  const registry = hasHost ? canonicalRegistry(first) : DOCKER_HUB;
+  const path = registry === DOCKER_HUB && !named.includes('/') ? `library/${named}` : named;
+  const wrong =
+    more.length > 0 ||
+    text.length > 512 ||
+    !HOST.test(registry) ||
+    !PATH.test(path) ||
+    !TAG.test(tag) ||
+    (digest !== null && !DIGEST.test(digest));
+  return wrong ? null : { registry, path, name: `${registry}/${path}`, tag, digest };
+}
+
+/**
+ * Returns a registry in the form of images' names.
+ * Without scheme and path, and Docker Hub under one name.
+ */
+export function canonicalRegistry(server: string): string {
+  const host = server
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .replace(/\/.*$/, '')
+    .toLowerCase();
+  return ['index.docker.io', 'registry-1.docker.io', 'registry.hub.docker.com'].includes(host) ? DOCKER_HUB : host;
+}
+
+/** Returns true if the text can be a registry's host. */
+export function isRegistry(server: string): boolean {
+  return HOST.test(canonicalRegistry(server));
+}
+
+export interface ImagePolicy {
+  allowLocal: boolean;
+  /** The prefix of the platform's own images in its registry; null if it has none. */
+  ownPrefix: string | null;
+}
+
+/**
+ * Returns what is wrong with an image for a service, or null. `trusted`: the workspace has credentials for its
+ * registry.
+ */
+export function imageProblem(image: string, { allowLocal, ownPrefix }: ImagePolicy, trusted: boolean): string | null {
+  if (image.trim() === '') return 'configuration.image is empty';
+  const reference = parseImage(image);
+  if (reference === null) return 'the image is not a name such as nginx:1.27 or registry.example.com/team/app@sha256:…';
+  if (ownPrefix !== null && `${reference.name}/`.startsWith(`${ownPrefix}/`)) {
+    return 'the image is one that this installation has built; deploy or roll back the service that it belongs to';
+  }
+  if (!allowLocal && !trusted && isPrivateAddress(hostOf(new URL(`https://${reference.registry}`)))) {
+    return 'the registry is at a private address, which is not allowed on this installation (ALLOW_LOCAL_REPOSITORIES)';
+  }
+  return null;
+}

@@ -1,0 +1,86 @@
+import { type Db, rowsOf } from '../core/database/database-client.js';
+import { daysAhead, EXPIRY_DAYS } from './model.js';
+
+/**
+ * How long a change of the table's partitions waits for readers, because other readers wait behind it. The next run
+ * tries again.
+ */
+const LOCK_TIMEOUT = '2s';
+
+const TODAY = `(now() at time zone 'UTC')::date`;
+
+/**
+ * Makes the partitions for the expiry days of lines that are stored today or tomorrow.
+ * Until a day has a partition, its lines are in `log_lines_other`.
+ */
+export async function ensureLogDays(db: Db): Promise<void> {
+  const missing = await rowsOf<{ day: string; name: string }>(
+    db,
+    `select day::text, name
+       from (select ${TODAY} + n as day, 'log_lines_' || to_char(${TODAY} + n, 'YYYYMMDD') as name
+               from generate_series(1, cast(:ahead as int)) n) days
+      where to_regclass(name) is null order by day`,
+    { ahead: daysAhead() },
+  );
+  for (const { day, name } of missing) {
+    await db.transaction(async (trx) => {
+      await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await trx.raw('create table ?? (like log_lines including defaults including constraints including indexes)', [
+        name,
+      ]);
+      const moved = 'service_id, id, deployment_id, run_id, source, level, message, logged_at, expires_on';
+      await trx.raw(
+        `with moved as (delete from log_lines_other where expires_on = cast(? as date) returning ${moved})
+         insert into ?? (${moved}) select ${moved} from moved`,
+        [day, name],
+      );
+      // Attaching does not wait for readers of other days, while creating a table as a partition does.
+      await trx.raw(
+        `alter table log_lines attach partition ?? for values from ('${day}') to (cast('${day}' as date) + 1)`,
+        [name],
+      );
+    });
+  }
+}
+
+/**
+ * Drops the days whose lines have expired. Returns how many (specification, Logs: `logDays`).
+ * A line is kept for the days of its service's plan when it was stored, until the end of the last day (UTC).
+ */
+export async function dropExpiredLogs(db: Db): Promise<number> {
+  const expired = await rowsOf<{ name: string }>(
+    db,
+    `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'log_lines'::regclass and c.relname ~ '^log_lines_[0-9]{8}$'
+        and to_date(right(c.relname, 8), 'YYYYMMDD') <= ${TODAY}
+      order by name`,
+  );
+  for (const { name } of expired) {
+    await db.transaction(async (trx) => {
+      await trx.raw(`set local lock_timeout = '${LOCK_TIMEOUT}'`);
+      await trx.raw('drop table ??', [name]);
+    });
+  }
+  const { length } = await rowsOf<{ id: number }>(
+    db,
+    `delete from log_lines_other where expires_on <= ${TODAY} returning id`,
+  );
+  return expired.length + (length > 0 ? 1 : 0);
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns the days on which lines logged between two times expire, on any plan.
+ * A read that names these days reads no other partition.
+ */
+export function expiryDaysOf(since: Date, now: Date): string[] {
+  const days = new Set<string>();
+  const first = Math.floor(since.getTime() / DAY_MS);
+  // A worker's clock may be ahead of this one.
+  const last = Math.floor(now.getTime() / DAY_MS) + 1;
+  for (let day = first; day <= last; day++) {
+    for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));
+  }
+  return [...days].sort();
+}

@@ -1,0 +1,189 @@
+import { Queue, type WorkerOptions } from 'bullmq';
+import type { Config } from '../core/config.js';
+import { AppError } from '../core/error-registry.js';
+import type { Logger } from '../core/log.js';
+import { loadRedisClient, type Redis, type RedisOptions } from '../core/redis-client.js';
+import { withTimeLimit } from '../core/time-limit.js';
+import { BullPool, bullBackend } from './bull-pool.js';
+import { removeOldJobs } from './old-jobs.js';
+import { jobId, type NewJob, QUEUE_NAMES, QUEUES, type QueueName } from './work-catalog.js';
+
+/** A queue of either backend. */
+export type JobQueue = Queue;
+
+export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
+
+/** The options of a BullMQ Worker of this engine. */
+interface WorkerConnection {
+  connection: WorkerOptions['connection'];
+  /** Undefined stands for Redis. It has BullMQ's default type, so that one call constructs either. */
+  backendFactory: undefined;
+}
+
+const PING_MS = 1000;
+const CONNECT_MS = 20_000;
+/** States of a job that will run without another dispatch. */
+const PENDING_STATES = ['active', 'waiting', 'delayed', 'prioritized', 'waiting-children', 'paused'];
+
+/**
+ * The queue engine: BullMQ on Redis if REDIS_URL is set, otherwise on PostgreSQL. All code above it works with both.
+ */
+export interface Engine {
+  readonly backend: 'redis' | 'postgres';
+  readonly queues: Readonly<Record<QueueName, JobQueue>>;
+  /** Throws `engine_unavailable` if the engine does not answer within a second. */
+  ping(): Promise<void>;
+  /** Adds jobs. Does not change a job whose id exists. */
+  add(jobs: readonly NewJob[]): Promise<void>;
+  /** Removes finished jobs that need not be kept (`QUEUES`), and returns how many. */
+  removeOldJobs(): Promise<number>;
+  /** Returns true while the job will still run. */
+  isPending(queue: QueueName, recordId: string, dispatch: number): Promise<boolean>;
+  workerConnection(): WorkerConnection;
+  close(): Promise<void>;
+}
+
+interface Backend {
+  readonly name: Engine['backend'];
+  /** Up to this number, jobs of one queue are added one by one. */
+  readonly addedSingly: number;
+  /** True if a job that ends removes old jobs. Otherwise a sweep does. */
+  readonly removesAtEnd: boolean;
+  createQueue(name: QueueName): JobQueue;
+  ping(): Promise<unknown>;
+  workerConnection(): WorkerConnection;
+  close(): Promise<void>;
+}
+
+/** Opens the engine. Throws if it cannot be reached. `name` appears in the backend's list of connections. */
+export async function createEngine(config: EngineConfig, log: Logger, name: string): Promise<Engine> {
+  const backend = config.redisUrl
+    ? await redisBackend(config.redisUrl.reveal(), name, log)
+    : postgresBackend(config.databaseUrl.reveal(), name, log);
+  const queues = Object.fromEntries(QUEUE_NAMES.map((queue) => [queue, backend.createQueue(queue)])) as Record<
+    QueueName,
+    JobQueue
+  >;
+  for (const queue of Object.values(queues))
+    queue.on('error', (error) => log.warn({ queue: queue.name }, error.message));
+
+  return {
+    backend: backend.name,
+    queues,
+    ping: () => ping(backend),
+    async add(jobs) {
+      for (const queue of QUEUE_NAMES) {
+        const mine = jobs.filter((job) => job.queue === queue).map((job) => toBullJob(job, backend));
+        if (mine.length > backend.addedSingly) await queues[queue].addBulk(mine);
+        else for (const { name, data, opts } of mine) await queues[queue].add(name, data, opts);
+      }
+    },
+    async removeOldJobs() {
+      return backend.removesAtEnd ? 0 : removeOldJobs(Object.values(queues));
+    },
+    async isPending(queue, recordId, dispatch) {
+      const state = await queues[queue].getJobState(jobId(queue, recordId, dispatch));
+      return PENDING_STATES.includes(state);
+    },
+    workerConnection: () => backend.workerConnection(),
+    async close() {
+      await Promise.all(Object.values(queues).map((queue) => queue.close()));
+      await backend.close();
+    },
+  };
+}
+
+function toBullJob({ queue, recordId, dispatch, payload }: NewJob, { removesAtEnd }: Backend) {
+  const { attempts, backoff, keepCompleted, keepFailed } = QUEUES[queue];
+  return {
+    name: queue,
+    data: payload,
+    opts: {
+      jobId: jobId(queue, recordId, dispatch),
+      attempts,
+      backoff,
+      ...(removesAtEnd ? { removeOnComplete: keepCompleted, removeOnFail: keepFailed } : {}),
+    },
+  };
+}
+
+async function ping(backend: Backend): Promise<void> {
+  try {
+    await withTimeLimit(backend.ping(), PING_MS, () => new Error('no answer'));
+  } catch {
+    throw new AppError('engine_unavailable');
+  }
+}
+
+async function redisBackend(url: string, name: string, log: Logger): Promise<Backend> {
+  const { Redis } = loadRedisClient();
+  const options: RedisOptions = {
+    connectionName: name,
+    // Without an offline queue, an outage fails requests at once instead of holding them.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: null,
+    retryStrategy: (times) => Math.min(times * 100, 2000),
+  };
+  const redis = new Redis(url, options);
+  redis.on('error', (error) => log.warn(`redis: ${error.message}`));
+  await waitUntilReady(redis);
+  const ofWorkers: Redis[] = [];
+  return {
+    name: 'redis',
+    addedSingly: 1,
+    removesAtEnd: true,
+    createQueue: (queue) => new Queue(queue, { connection: redis, skipWaitingForReady: true }),
+    ping: () => redis.ping(),
+    // A worker waits until an outage ends, so its commands may be queued.
+    workerConnection: () => {
+      const connection = redis.duplicate({ enableOfflineQueue: true });
+      ofWorkers.push(connection);
+      return { connection, backendFactory: undefined };
+    },
+    async close() {
+      // A worker does not close a connection that was passed to it.
+      for (const connection of [redis, ...ofWorkers]) connection.disconnect();
+    },
+  };
+}
+
+/** Waits for Redis, which may be started together with the platform: retries for 20 s. */
+async function waitUntilReady(redis: Redis): Promise<void> {
+  const ready = new Promise((resolve) => redis.once('ready', resolve));
+  const late = () => new Error('Redis cannot be reached: check REDIS_URL, and that the server runs');
+  try {
+    await withTimeLimit(ready, CONNECT_MS, late);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+}
+
+/** The pool's connections: this many commands of queues and workers are sent at the same time. */
+const POOL_SIZE = 10;
+
+function postgresBackend(url: string, name: string, log: Logger): Backend {
+  const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
+  pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
+  const backend = bullBackend(pool);
+  // BullMQ types its classes for Redis unless every call names the backend. This one cast keeps the rest neutral.
+  const connection: WorkerConnection = {
+    connection: pool as unknown as WorkerOptions['connection'],
+    backendFactory: backend.create as unknown as undefined,
+  };
+  return {
+    name: 'postgres',
+    // Adding jobs together makes two temporary tables. That catalog change makes every connection of the database
+    // recheck its prepared statements and forget its knowledge of tables, which costs more than ten single additions.
+    addedSingly: 16,
+    // On PostgreSQL, removing at the end would read every kept job of the queue.
+    removesAtEnd: false,
+    createQueue: (queue) => new Queue(queue, { connection: connection.connection }, connection.backendFactory),
+    ping: () => pool.query('select 1'),
+    workerConnection: () => connection,
+    async close() {
+      await backend.close();
+      await pool.end();
+    },
+  };
+}

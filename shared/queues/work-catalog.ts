@@ -1,0 +1,47 @@
+import { BACKUPS } from '../backups/kind.js';
+import { COMMIT_EVENTS } from '../commits/kind.js';
+import { DEPLOYMENTS } from '../deployments/kind.js';
+import { DETECTIONS } from '../detections/kind.js';
+import type { DueRecord } from '../engine/due-records.js';
+import type { QueueDefinition, WorkKind } from '../engine/kind.js';
+import { LOG_BATCHES } from '../logs/kind.js';
+import { OPERATIONS } from '../operations/kind.js';
+import { RUNS } from '../runs/kind.js';
+
+/** Every kind of background work. Queues, payloads, jobs and statements are derived from this list. */
+export const KINDS = [DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS, LOG_BATCHES, DETECTIONS, COMMIT_EVENTS] as const;
+
+type PayloadsOf<Kind> =
+  Kind extends WorkKind<string, infer Id, infer Queue> ? { [Q in Queue]: { [I in Id]: string } } : never;
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** The payload of each queue: ids only, because the record in PostgreSQL is the truth and a job only a wake-up. */
+export type Payloads = Intersection<PayloadsOf<(typeof KINDS)[number]>>;
+export type QueueName = keyof Payloads;
+
+export const QUEUES = Object.assign({}, ...KINDS.map(({ queues }) => queues)) as Record<QueueName, QueueDefinition>;
+export const QUEUE_NAMES = Object.keys(QUEUES) as QueueName[];
+
+/** A job for a record. `dispatch` counts the jobs that were made for the record. */
+export interface NewJob<N extends QueueName = QueueName> {
+  queue: N;
+  recordId: string;
+  dispatch: number;
+  payload: Payloads[N];
+}
+
+/** Returns the job of a due record. */
+export function jobOf({ queues, queueBy, payload }: WorkKind, { id, dispatches, kind }: DueRecord): NewJob {
+  const queue = (queueBy?.queues[kind ?? ''] ?? Object.keys(queues)[0]) as QueueName;
+  return { queue, recordId: id, dispatch: dispatches, payload: { [payload]: id } as Payloads[QueueName] };
+}
+
+/**
+ * Returns the id of a record's job. `dispatch` counts the jobs that were made for the record.
+ * The queue silently ignores an id that it still has, even of a finished job.
+ */
+export function jobId(queue: QueueName, recordId: string, dispatch: number): string {
+  return `${queue}-${recordId}-${dispatch}`;
+}

@@ -1,0 +1,47 @@
+import { type Files, nodeServer } from './apps.js';
+
+/** Text for programs in a sandbox: `tryOut(host, port)` gives `connected`, `timeout` or the code of the error. */
+export const TRY = `
+  const tryOut = (host, port) => new Promise((resolve) => {
+    const socket = require('node:net').connect({ host, port });
+    socket.setTimeout(3000, () => { socket.destroy(); resolve('timeout'); });
+    socket.once('connect', () => { socket.destroy(); resolve('connected'); });
+    socket.once('error', (error) => resolve(error.code));
+  });
+`;
+
+const PUPPET = `
+  ${TRY}
+  const Run = (async () => {}).constructor;
+  const server = require('node:http').createServer(async (request, response) => {
+    const url = new URL(request.url, 'http://x');
+    if (url.pathname === '/stream') {
+      response.write('one ');
+      return setTimeout(() => response.end('two'), 200);
+    }
+    if (url.pathname !== '/run') return response.end('puppet');
+    const work = new Run('tryOut', 'require', decodeURIComponent(url.search.slice(1)));
+    response.end(JSON.stringify(await work(tryOut, require).catch((error) => String(error))));
+  });
+  server.on('upgrade', (request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\\r\\nConnection: Upgrade\\r\\nUpgrade: echo\\r\\n\\r\\n');
+    socket.pipe(socket);
+  });
+`;
+
+/**
+ * An application that runs the JavaScript that a visitor sends to /run, streams on /stream and echoes on an upgrade. `listen` is the
+ * statement that makes it listen.
+ */
+export function puppet(listen = 'server.listen(process.env.PORT)'): Files {
+  return { ...nodeServer('puppet'), 'server.js': `${PUPPET}\n${listen}` };
+}
+
+/** A place, by the name that a failure shows. */
+export type Places = Record<string, [host: string, port: number]>;
+
+/** What an application finds at the places, all tried at once: programs for `/run` and, printing, for a build. */
+export function outcomesAt(places: Places): string {
+  const each = `${JSON.stringify(Object.entries(places))}.map(async ([what, [host, port]]) => [what, await tryOut(host, port)])`;
+  return `Promise.all(${each})`;
+}

@@ -1,0 +1,12 @@
+/** A program, besides its language, that a build needs on the host. */
+export interface Tool {
+  name: string;
+  /** A shell command that succeeds if the tool is installed. */
+  check: string;
+  /** What to do if the tool is missing. */
+  advice: string;
+}
+
+export function program(name: string, advice: string): Tool {
+  return { name, check: `command -v ${name}`, advice };
+}

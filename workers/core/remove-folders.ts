@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, stat, utimes } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { unlessAbsent } from '../../shared/core/exists.js';
+import type { Logger } from '../../shared/core/log.js';
+import { CommandFailed, runLimited } from '../../shared/core/run-limited.js';
+import { removeSmallTree } from './small-tree.js';
+
+/** Build caches and mirrors that were unused for this time, in milliseconds, are removed. */
+const UNUSED_MS = 30 * 24 * 60 * 60_000;
+/** A removal fails after this time, in milliseconds. What it has removed stays removed. */
+const REMOVAL_MS = 10 * 60_000;
+/** How long work waits for its own folder's removal, in milliseconds. A sweep removes the rest. */
+const DISCARD_MS = 30_000;
+const TRIES = 3;
+const MAX_PROBLEM_LENGTH = 2000;
+const FIRST_RETRY_MS = 5 * 60_000;
+const LAST_RETRY_MS = 60 * 60_000;
+const TRASH = 'trash';
+
+/** Marks a file or folder as used now. Returns false if there is none. */
+export async function touch(path: string): Promise<boolean> {
+  const now = new Date();
+  return (await unlessAbsent(utimes(path, now, now).then(() => true))) ?? false;
+}
+
+export interface RemovalOptions {
+  signal?: AbortSignal;
+  /** After this time the removal fails, in milliseconds; ten minutes by default. */
+  timeoutMs?: number;
+}
+
+/**
+ * Removes a file or folder, even if a tenant has made that difficult.
+ * Deep paths, names in any encoding, no permissions. Follows no link and does not touch mounted file systems. Throws an
+ * error that names what is left; an abort rejects with the signal's reason. All code of the workers that removes a
+ * folder with content must use this function.
+ */
+export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
+  const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline;
+  options.signal?.throwIfAborted();
+  if (await removeSmallTree(path)) return;
+  let problem = '';
+  for (let tries = 0; tries < TRIES; tries++) {
+    // `rm` changes into each folder, so that no path exceeds the system's limit. Node.js's own removal would fail
+    // there.
+    problem = await run('rm', [process.platform === 'linux' ? '-rf' : '-rfx', ...ONE_FILE_SYSTEM, '--', path], signal);
+    options.signal?.throwIfAborted();
+    if (problem === '') return;
+    if (deadline.aborted) break;
+    if (/permission denied/i.test(problem)) await run('chmod', ['-R', 'u+rwX', '--', path], signal);
+    if (/not permitted/i.test(problem)) await run('chattr', ['-R', '-f', '-ia', '--', path], signal);
+  }
+  const cause = deadline.aborted ? 'it took too long' : problem;
+  throw new Error(`${path} could not be removed: ${cause}`);
+}
+
+const ONE_FILE_SYSTEM = process.platform === 'linux' ? ['--one-file-system'] : [];
+
+/** Runs a command and returns the beginning of its error output; '' if it succeeds. An abort kills it. */
+async function run(command: string, args: string[], signal: AbortSignal): Promise<string> {
+  const limits = { processorSeconds: REMOVAL_MS / 1000 };
+  return runLimited(command, args, { signal, limits }).then(
+    () => '',
+    (error: unknown) => {
+      const said = error instanceof CommandFailed ? error.stderr.trim().slice(0, MAX_PROBLEM_LENGTH) : '';
+      return said || errorMessage(error);
+    },
+  );
+}
+
+export interface DiscardDeps {
+  dataDir: string;
+  log: Pick<Logger, 'warn'>;
+}
+
+/**
+ * Removes a folder of DATA_DIR that is no longer needed. Never throws, so that no work fails because of it.
+ * After 30 seconds the rest is moved to `DATA_DIR/trash`, from which `emptyTrash` removes it.
+ */
+export async function discardTree({ dataDir, log }: DiscardDeps, path: string): Promise<void> {
+  try {
+    await removeTree(path, { timeoutMs: DISCARD_MS });
+  } catch (error) {
+    const trash = join(dataDir, TRASH);
+    const aside = join(trash, `${basename(path)}-${randomUUID()}`);
+    const outcome = await mkdir(trash, { recursive: true, mode: 0o700 })
+      .then(() => rename(path, aside))
+      .then(
+        () => `it is tried again in ${trash}`,
+        (fault: unknown) => `it stays where it is: ${errorMessage(fault)}`,
+      );
+    log.warn({ path }, `${errorMessage(error)}; ${outcome}`);
+  }
+}
+
+/** When `emptyTrash` tries again to remove an entry. */
+export interface Retry {
+  failures: number;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/** Returns the next try after a failure: in 5 minutes, then after twice the time, up to an hour. */
+export function nextRetry(previous: Retry | undefined, now: number): Retry {
+  const failures = previous?.failures ?? 0;
+  return { failures: failures + 1, at: now + Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS) };
+}
+
+/** Entry's path → its next try. */
+const retries = new Map<string, Retry>();
+
+/**
+ * Removes what `discardTree` has moved to the trash. Returns the number of removed entries.
+ * If an entry cannot be removed, logs that once and tries again according to `nextRetry`.
+ */
+export async function emptyTrash({ dataDir, log }: DiscardDeps, signal?: AbortSignal): Promise<number> {
+  let removed = 0;
+  for (const name of await readdir(join(dataDir, TRASH)).catch(() => [])) {
+    const path = join(dataDir, TRASH, name);
+    const previous = retries.get(path);
+    if (previous !== undefined && Date.now() < previous.at) continue;
+    try {
+      await removeTree(path, signal ? { signal } : {});
+      retries.delete(path);
+      removed += 1;
+    } catch (error) {
+      signal?.throwIfAborted();
+      retries.set(path, nextRetry(previous, Date.now()));
+      if (previous === undefined) log.warn({ path }, `${errorMessage(error)}; it is tried again, and not logged again`);
+    }
+  }
+  return removed;
+}
+
+/** Returns true if an entry was last used more than 30 days before `now`. Both are in milliseconds since the epoch. */
+export function isUnused(usedAt: number, now: number): boolean {
+  return now - usedAt >= UNUSED_MS;
+}
+
+/** Removes the entries of a folder that were unused for 30 days. Returns their number. */
+export async function removeUnused(deps: DiscardDeps, folder: string): Promise<number> {
+  let removed = 0;
+  for (const name of await readdir(folder).catch(() => [])) {
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => null);
+    if (found === null || !isUnused(found.mtimeMs, Date.now())) continue;
+    await discardTree(deps, path);
+    removed += 1;
+  }
+  return removed;
+}

@@ -1,0 +1,153 @@
+import Docker from 'dockerode';
+import type { Config } from '../../shared/core/config.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { closeStreamsOfLostEngine } from './engine-watch.js';
+
+/** Timeout of a call, in milliseconds. Without it, an engine that hangs would block the worker. */
+const CALL_MS = 30_000;
+/** Timeout of the check whether the engine still answers, in milliseconds. */
+const CHECK_TIMEOUT_MS = 5_000;
+/** The API of Docker 20.10, the first version with process limits for services. */
+const OLDEST_API = '1.41';
+
+/** One Docker engine. */
+export interface Engine {
+  /** For calls that return one answer. They have a timeout. */
+  calls: Docker;
+  /** For streams, which have no timeout: logs, events, builds, pushes. */
+  streams: Docker;
+  /** The value of `DOCKER_HOST`, for messages. */
+  host: string;
+}
+
+/** Explains to the operator why the platform cannot use the engine: which variable is wrong, and what to do. */
+export class EngineError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'EngineError';
+  }
+}
+
+/** Creates a client of the engine at `DOCKER_HOST`. It connects on the first call, so this never fails. */
+export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, callMs = CALL_MS): Engine {
+  const address = addressOf(host);
+  const streams = new Docker(address);
+  const pings = bounded(new Docker(address), CHECK_TIMEOUT_MS);
+  closeStreamsOfLostEngine(streams, () => pings.ping());
+  return { calls: bounded(new Docker(address), callMs), streams, host };
+}
+
+type Dial = Docker['modem']['dial'];
+
+/**
+ * Gives every call a timeout. The client's own does not suffice: a call whose connection breaks during the answer never
+ * settles.
+ */
+function bounded(docker: Docker, ms: number): Docker {
+  const dial: Dial = docker.modem.dial.bind(docker.modem);
+  docker.modem.dial = (options, answer) => {
+    const end = new AbortController();
+    const timer = setTimeout(() => {
+      answer?.(new Error(`no answer within ${ms / 1000} s`), null);
+      end.abort();
+    }, ms);
+    const abortSignal = AbortSignal.any([end.signal, ...(options.abortSignal ? [options.abortSignal] : [])]);
+    dial({ ...options, abortSignal }, (error, data) => {
+      clearTimeout(timer);
+      answer?.(error, data);
+    });
+  };
+  return docker;
+}
+
+/** The address of a listener: a Unix socket, or a host and port. */
+export type SocketAddress = { path: string } | { host: string; port: number };
+
+const UNIX = 'unix://';
+
+/**
+ * Parses an address in the form of `DOCKER_HOST`, which the configuration has validated.
+ * It is `unix:///path` or `tcp://host:port`.
+ */
+export function socketAddress(address: string): SocketAddress {
+  if (address.startsWith(UNIX)) return { path: address.slice(UNIX.length) };
+  const { hostname, port } = new URL(address);
+  return { host: hostname, port: Number(port) };
+}
+
+function addressOf(host: string): Docker.DockerOptions {
+  const address = socketAddress(host);
+  return 'path' in address ? { host: '', socketPath: address.path } : address;
+}
+
+/** Verifies that the engine answers and is new enough. Throws `EngineError`. */
+export async function assertEngine({ calls, host }: Engine): Promise<void> {
+  let version: { Version: string; ApiVersion: string };
+  try {
+    version = await calls.version();
+  } catch (error) {
+    throw new EngineError(`DOCKER_HOST=${host}: ${unreachable(error)}`);
+  }
+  if (older(version.ApiVersion, OLDEST_API)) {
+    throw new EngineError(
+      `DOCKER_HOST=${host}: Docker ${version.Version} (API ${version.ApiVersion}) is too old; upgrade it to 20.10 or newer`,
+    );
+  }
+}
+
+/** Verifies that the engine manages a swarm, and returns the swarm's id. Throws `EngineError`. */
+export async function assertManager({ calls, host }: Engine): Promise<string> {
+  const { Swarm: swarm } = await calls.info();
+  if (swarm?.ControlAvailable && swarm.Cluster?.ID) return swarm.Cluster.ID;
+  const remedy =
+    swarm?.LocalNodeState === 'active'
+      ? 'it is a worker of a swarm: set DOCKER_HOST to a manager of it, or promote this node with "docker node promote"'
+      : 'it is not part of a swarm: run "docker swarm init" there, or set DOCKER_HOST to a swarm manager';
+  throw new EngineError(`RUNTIME=swarm needs a swarm manager, but with DOCKER_HOST=${host} ${remedy}`);
+}
+
+function unreachable(error: unknown): string {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'ENOENT':
+      return 'there is no such socket; start Docker, or set DOCKER_HOST to where its engine listens';
+    case 'EACCES':
+      return 'this user may not open the socket; add it to the group "docker", or run the worker as one who may';
+    case 'ECONNREFUSED':
+      return 'nothing listens there; start Docker, or set DOCKER_HOST to where its engine listens';
+    default:
+      return `the Docker engine does not answer (${engineMessage(error)}); set DOCKER_HOST to an engine that does`;
+  }
+}
+
+/** Returns the engine's message about a failure, without the text that the client adds. */
+export function engineMessage(error: unknown): string {
+  const said = (error as { json?: { message?: unknown } }).json?.message;
+  return typeof said === 'string' ? said.trim() : errorMessage(error);
+}
+
+/** Returns the HTTP status of the engine's answer; undefined if the engine did not answer. */
+export function engineStatus(error: unknown): number | undefined {
+  const status = (error as { statusCode?: unknown }).statusCode;
+  return typeof status === 'number' ? status : undefined;
+}
+
+/** Returns true if the name is taken. The engine answers differently if two calls create a name at the same time. */
+export function isConflict(error: unknown): boolean {
+  return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');
+}
+
+/** Resolves to undefined if the engine answers 404. */
+export async function unlessGone<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (engineStatus(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+function older(version: string, than: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [wantedMajor = 0, wantedMinor = 0] = than.split('.').map(Number);
+  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor);
+}

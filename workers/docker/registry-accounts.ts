@@ -1,0 +1,69 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { openRegistry } from '../../shared/images/registries.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+
+/** An account at a registry, in the form of Docker's API (`authconfig`). */
+export interface RegistryAccount {
+  username: string;
+  password: string;
+  /** The registry's host and port, as in its images' names. */
+  serveraddress: string;
+}
+
+/** Registry, as in images' names → account. */
+export type Accounts = ReadonlyMap<string, RegistryAccount>;
+
+/** The registry of the installation: built images are pushed to it, and nodes pull from it. */
+export interface Registry {
+  /** Prefix of the names of its images: `registry.example.com:5000/prefix`, without a slash at the end. */
+  prefix: string;
+  /** Undefined if `REGISTRY_URL` names no user. */
+  auth: RegistryAccount | undefined;
+}
+
+/** Returns the registry of `REGISTRY_URL`; null if none is set. */
+export function registryOf({ docker: { registryUrl } }: Pick<Config, 'docker'>): Registry | null {
+  if (registryUrl === null) return null;
+  const { host, pathname, username, password } = new URL(registryUrl.reveal());
+  const auth =
+    username === ''
+      ? undefined
+      : {
+          username: decodeURIComponent(username),
+          password: decodeURIComponent(password),
+          serveraddress: host,
+        };
+  return { prefix: `${host}${pathname}`.replace(/\/+$/, ''), auth };
+}
+
+/** Returns the account of a workspace's `registryId`; null if there is no such account. Throws `SealError`. */
+export async function findAccount(
+  db: Db,
+  keyring: Keyring,
+  workspaceId: string,
+  registryId: string,
+): Promise<RegistryAccount | null> {
+  const found = await openRegistry(db, keyring, workspaceId, registryId);
+  return found && { username: found.username, password: found.password.reveal(), serveraddress: found.server };
+}
+
+/** In credentials Docker Hub expects this address instead of the host in its images' names. */
+const HUB_ADDRESS = 'https://index.docker.io/v1/';
+
+/** Returns the value of `X-Registry-Auth`, which the engine requires even without an account. */
+export function authconfig(account: RegistryAccount | undefined): object {
+  if (account === undefined) return {};
+  return { ...account, serveraddress: addressOf(account.serveraddress) };
+}
+
+/** Returns the value of `X-Registry-Config`: address of a registry → credentials. */
+export function registryconfig(accounts: Accounts): Record<string, object> {
+  return Object.fromEntries(
+    [...accounts].map(([server, { username, password }]) => [addressOf(server), { username, password }]),
+  );
+}
+
+function addressOf(server: string): string {
+  return server === 'docker.io' ? HUB_ADDRESS : server;
+}

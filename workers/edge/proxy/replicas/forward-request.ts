@@ -1,0 +1,170 @@
+import type { IncomingMessage } from 'node:http';
+import { errors } from 'undici';
+import { errorMessage } from '../../../../shared/core/error-registry.js';
+import { badRequest, PAGES, type Page, sendPage } from '../error-pages.js';
+import type { Exchange } from '../exchange.js';
+import { hasBody, upstreamHeaders } from '../proxy-headers.js';
+import type { Backlog } from '../visitors/client-connection.js';
+import { BodyIdleError, RequestBody } from '../visitors/request-body.js';
+import { InvalidAnswerError } from './answer-head.js';
+import { noticeEnd } from './join-sockets.js';
+import { Attempt, type Outcome } from './replica-attempt.js';
+import type { ReplicaRequest } from './replica-connections.js';
+import { choose, type Upstream } from './upstream.js';
+
+/** How often a request is sent again that a replica may have seen. */
+const MAX_REPLAYS = 2;
+/** The most replicas that are tried when connections are refused. */
+const MAX_ATTEMPTS = 10;
+const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
+type Failure = Extract<Outcome, { type: 'failed' }>;
+
+export interface ForwardSource {
+  /** Returns the host's present replicas: the table may change between two attempts. */
+  upstreams: () => readonly Upstream[];
+  /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
+  refresh: () => Promise<void>;
+}
+
+/**
+ * Passes a request to a ready replica, and always answers the client.
+ * If the first replica cannot have seen the request, tries another one. If it may have seen it, repeats only repeatable
+ * requests without a body.
+ */
+export function forward(exchange: Exchange, source: ForwardSource): void {
+  new Forwarding(exchange, source).next();
+}
+
+class Forwarding {
+  readonly #exchange: Exchange;
+  readonly #source: ForwardSource;
+  readonly #request: Omit<ReplicaRequest, 'body'>;
+  readonly #hasBody: boolean;
+  #body: RequestBody | null = null;
+  #upstream: Upstream | null = null;
+  readonly #failed: Upstream[] = [];
+  /** Replicas that cannot have seen the request. */
+  readonly #refused: Upstream[] = [];
+  #refreshed = false;
+  #attempts = 0;
+  #replays = 0;
+  #last: Failure | null = null;
+
+  constructor(exchange: Exchange, source: ForwardSource) {
+    const { req, upgrade, connection } = exchange;
+    this.#exchange = exchange;
+    this.#source = source;
+    this.#hasBody = hasBody(req);
+    this.#request = {
+      method: req.method ?? 'GET',
+      path: req.url ?? '/',
+      headers: upstreamHeaders(req, exchange.client, exchange.requestId),
+      upgrade: wantedProtocol(exchange),
+    };
+    if (this.#hasBody) connection.upload = () => heldBack(req);
+    if (upgrade !== null && this.#request.upgrade === null) noticeEnd(upgrade.socket);
+  }
+
+  /** Tries the next replica. */
+  next(): void {
+    const upstream = this.#attempts < MAX_ATTEMPTS ? this.#choose() : null;
+    if (upstream === null) {
+      this.#giveUp();
+      return;
+    }
+    this.#attempts += 1;
+    this.#upstream = upstream;
+    this.#body = this.#hasBody ? new RequestBody(this.#exchange.req) : null;
+    new Attempt(this.#exchange, upstream, { ...this.#request, body: this.#body }, this.#ended).start();
+  }
+
+  #choose(): Upstream | null {
+    const upstreams = this.#source.upstreams();
+    return choose(upstreams, this.#failed) ?? choose(upstreams, this.#refused);
+  }
+
+  readonly #ended = (outcome: Outcome): void => {
+    if (outcome.type !== 'failed') return;
+    try {
+      this.#failedWith(outcome);
+    } catch (error) {
+      this.#exchange.containment.caught(error);
+    }
+  };
+
+  #failedWith(failure: Failure): void {
+    const { req } = this.#exchange;
+    const upstream = this.#upstream;
+    this.#last = failure;
+    if (failure.error instanceof errors.InvalidArgumentError) {
+      // undici refuses characters that could start another header line.
+      sendPage(this.#exchange, badRequest('The request cannot be passed on.'));
+      return;
+    }
+    if (upstream !== null) {
+      this.#failed.push(upstream);
+      if (!failure.sent) {
+        this.#refused.push(upstream);
+        upstream.avoid();
+      }
+    }
+    const repeatable = !this.#hasBody && REPEATABLE.has(req.method ?? '');
+    if (failure.sent) this.#replays += 1;
+    const again = !failure.sent || (repeatable && !isFinal(failure.error) && this.#replays <= MAX_REPLAYS);
+    if (failure.begun || this.#body?.touched || !again) answerFailure(this.#exchange, failure);
+    else this.next();
+  }
+
+  /** Ends the request because no replica is left. If every replica refused, the route may have changed a moment ago. */
+  #giveUp(): void {
+    const last = this.#last;
+    if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
+    else if (this.#refreshed || this.#attempts >= MAX_ATTEMPTS) answerFailure(this.#exchange, last);
+    else {
+      this.#refreshed = true;
+      const { containment } = this.#exchange;
+      void this.#source.refresh().then(containment.guard(() => this.next()));
+    }
+  }
+}
+
+/** Returns the bytes of the body that the client has sent and no replica has read. */
+function heldBack({ readableLength: pending, socket }: IncomingMessage): Backlog {
+  return { pending, taken: socket.bytesRead - pending };
+}
+
+function answerFailure(exchange: Exchange, failure: Failure): void {
+  const { req, res, host, requestId, log } = exchange;
+  log.warn({ host, method: req.method, requestId }, `a request failed: ${errorMessage(failure.error)}`);
+  // The client must notice that the answer is incomplete.
+  if (failure.begun || res.headersSent) res.destroy();
+  else sendPage(exchange, pageFor(failure));
+}
+
+function pageFor(failure: Failure): Page {
+  if (failure.error instanceof BodyIdleError) return PAGES.requestTimeout;
+  return isTimeout(failure.error) ? PAGES.gatewayTimeout : PAGES.badGateway;
+}
+
+function isTimeout(error: Error): boolean {
+  return error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError;
+}
+
+/** Returns true if another try would end the same way: the replica timed out or gave a bad answer. */
+function isFinal(error: Error): boolean {
+  return (
+    isTimeout(error) ||
+    error instanceof InvalidAnswerError ||
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError
+  );
+}
+
+/**
+ * Returns the protocol that a request asks for.
+ * Returns null for none and for HTTP/2, which a server may ignore (RFC 9110, 7.8).
+ */
+function wantedProtocol({ req, upgrade }: Exchange): string | null {
+  const wanted = req.headers.upgrade ?? 'websocket';
+  return upgrade === null || /(^|[\s,])h2c/i.test(wanted) ? null : wanted;
+}

@@ -1,0 +1,23 @@
+import { AppError, errorMessage } from '../../shared/core/error-registry.js';
+import { SealError } from '../../shared/secrets/keyring.js';
+import { ExplainedError } from './explained-errors.js';
+import { Interrupted, type Interruption } from './interruption-errors.js';
+
+/** Failures whose cause a person can remove. Every other error is a fault of the platform and is retried. */
+const EXPLAINED = [ExplainedError, SealError, AppError];
+
+/** Why work on a record ended early. */
+export type Failure =
+  | { type: 'interrupted'; why: Interruption }
+  | { type: 'failed'; cause: string }
+  | { type: 'platformFault'; error: unknown };
+
+/**
+ * Classifies an error that work has thrown. If the signal was aborted, its reason is the cause of every later error.
+ */
+export function failureOf(error: unknown, signal: AbortSignal): Failure {
+  const cause = signal.aborted && signal.reason instanceof Interrupted ? signal.reason : error;
+  if (cause instanceof Interrupted) return { type: 'interrupted', why: cause.why };
+  if (EXPLAINED.some((kind) => cause instanceof kind)) return { type: 'failed', cause: errorMessage(cause) };
+  return { type: 'platformFault', error: cause };
+}

@@ -1,0 +1,92 @@
+import { MIN_PATTERN_LENGTH, PrefixIndex } from './prefix-index.js';
+import { base64Lines, encodingsOf, quotingsOf } from './secret-encodings.js';
+
+const MASK = '***';
+/** Shorter values ("1", "dev") are no secrets, and would mask ordinary words. */
+const MIN_SECRET_LENGTH = MIN_PATTERN_LENGTH;
+/** Values that are settings and not secrets. Masking them would make every log unreadable. */
+const TRIVIAL = new Set([
+  ...['production', 'development', 'staging', 'testing', 'default', 'enabled', 'disabled', 'verbose', 'warning'],
+  ...['localhost', '127.0.0.1', '0.0.0.0'],
+]);
+/** Longer values are searched in parts, so that the text needed at once stays bounded. */
+const MAX_PART_LENGTH = 1024;
+
+/**
+ * Replaces secret values in log lines, also if they are escaped or encoded (`secret-encodings.ts`). A value of several lines
+ * is masked line by line. Values of fewer than six characters and a few settings ("production") are not masked. The
+ * cost of a line depends on its length and not on the number of secrets; making a masker costs about 25 times the
+ * secrets' length.
+ */
+export class Masker {
+  readonly #needles: PrefixIndex;
+
+  constructor(secrets: Iterable<string>) {
+    const needles = new Set<string>();
+    for (const secret of new Set(secrets)) for (const needle of needlesOf(secret)) needles.add(needle);
+    this.#needles = new PrefixIndex(needles);
+  }
+
+  /** The length of the longest form of a secret. This many characters must be known behind a cut. */
+  get lookahead(): number {
+    return this.#needles.longest;
+  }
+
+  mask(line: string): string {
+    let masked = '';
+    let from = 0;
+    for (const [start, end] of this.#find(line)) {
+      masked += line.slice(from, start) + MASK;
+      from = end;
+    }
+    return from === 0 ? line : masked + line.slice(from);
+  }
+
+  /**
+   * Returns the first position from `at` on that is not inside a secret. `lookahead` characters after `at` must be
+   * known.
+   */
+  cut(text: string, at: number): number {
+    for (const [start, end] of this.#find(text)) if (start < at && at < end) return end;
+    return at;
+  }
+
+  /** Returns the positions of secrets in order. Secrets that overlap or touch are merged. */
+  #find(text: string): [start: number, end: number][] {
+    const found: [number, number][] = [];
+    this.#needles.each(text, (start, length) => {
+      const last = found.at(-1);
+      if (last && start <= last[1]) last[1] = Math.max(last[1], start + length);
+      else found.push([start, start + length]);
+    });
+    return found;
+  }
+}
+
+function* needlesOf(secret: string): Generator<string> {
+  const whole = secret.trim();
+  if (whole.length < MIN_SECRET_LENGTH) return;
+  if (isSecret(whole)) for (const part of partsOf(whole)) yield* encodingsOf(part);
+  // Programs encode a value of several lines as a whole; a single line of it is at most quoted.
+  const lines = whole.includes('\n') ? new Set(whole.split(/\r?\n/).map((line) => line.trim())) : [];
+  for (const line of lines) if (isSecret(line)) for (const part of partsOf(line)) yield* quotingsOf(part);
+  yield* base64Lines(secret);
+}
+
+function isSecret(value: string): boolean {
+  return value.length >= MIN_SECRET_LENGTH && !TRIVIAL.has(value.toLowerCase());
+}
+
+/** Splits a value into parts of about the same length, and never within a character. */
+function partsOf(value: string): string[] {
+  const size = Math.ceil(value.length / Math.ceil(value.length / MAX_PART_LENGTH));
+  const parts: string[] = [];
+  for (let start = 0; start < value.length; ) {
+    const end = start + size;
+    const high = value.charCodeAt(end - 1);
+    const next = end < value.length && high >= 0xd800 && high <= 0xdbff ? end + 1 : end;
+    parts.push(value.slice(start, next));
+    start = next;
+  }
+  return parts;
+}

@@ -1,0 +1,244 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { withFileLock } from '../core/file-lock.js';
+import { removeTree, touch } from '../core/remove-folders.js';
+import { SourceError } from '../failures/explained-errors.js';
+import type { Git, GitResult } from './git-command.js';
+import { lastLine } from './git-failure.js';
+import { JoinedRuns } from './joined-runs.js';
+
+/** A larger checkout is refused before any of its files is written. */
+const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
+/** Each fetch adds a pack. Beyond this number, making a new copy is faster. */
+const MAX_PACKS = 200;
+/** Commits whose checkouts were measured. Commits never change, so this is valid for every copy. */
+const measured = new Set<string>();
+const MAX_MEASURED = 10_000;
+/** Running measurements, which callers for the same commit share. */
+const measuring = new JoinedRuns<void>();
+
+/**
+ * Turns attributes off, so that a checkout has exactly the measured bytes. Attributes of a repository could multiply
+ * them: a line end, an `$Id$` or a character grows.
+ */
+const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
+
+const MAX_MESSAGE_LENGTH = 64 * 1024;
+
+type Settings = readonly (readonly [string, string])[];
+
+/**
+ * This host's bare copy of a repository. It has the commits that were fetched, each without its history. Any number of
+ * callers may read it at the same time. Only callers that change it hold its lock.
+ */
+export class Mirror {
+  readonly #git: Git;
+  readonly #path: string;
+  readonly #signal: AbortSignal;
+
+  constructor(git: Git, path: string, signal: AbortSignal) {
+    this.#git = git;
+    this.#path = path;
+    this.#signal = signal;
+  }
+
+  /** Runs `work` while no other caller on this host changes the copy. Readers may continue. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return withFileLock(`${this.#path}.lock`, this.#signal, work);
+  }
+
+  /** Creates the repository if it is missing, and replaces one with too many packs. The caller holds the lock. */
+  async open(): Promise<void> {
+    const packs = await this.#packs();
+    if (packs === null || packs > MAX_PACKS) {
+      await this.discard();
+      await expectSuccess(
+        this.#git.run({ args: ['init', '-q', '--bare', '--template=', '--', this.#path], signal: this.#signal }),
+      );
+    }
+    await touch(this.#path);
+  }
+
+  /** Removes the copy. The caller holds the lock; readers fail with `MirrorDamaged`. */
+  async discard(): Promise<void> {
+    await removeTree(this.#path, { signal: this.#signal });
+  }
+
+  /** Returns the commit with this name or number in the copy; null if there is none. */
+  async find(sha: string): Promise<string | null> {
+    const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
+    return code === 0 ? stdout.trim() : null;
+  }
+
+  /**
+   * Fetches one commit and returns git's result: a failure may be caused by the server or by this copy. The caller
+   * holds the lock.
+   */
+  async fetchCommit(url: string, config: Settings, sha: string): Promise<GitResult> {
+    return this.#fetch(['--depth=1'], url, config, [`+${sha}:refs/ranvier/${sha}`]);
+  }
+
+  /** Fetches the newest commit of a branch, which `newest` then returns. The caller holds the lock. */
+  async fetchBranch(url: string, config: Settings, branch: string): Promise<GitResult> {
+    return this.#fetch(['--depth=1'], url, config, [`+refs/heads/${branch}:${nameOf(branch)}`]);
+  }
+
+  /** Returns the commit that `fetchBranch` found last. Throws `MirrorDamaged` if it is not there. */
+  async newest(branch: string): Promise<string> {
+    const text = await readFile(join(this.#path, nameOf(branch)), 'utf8').catch(() => '');
+    const sha = text.trim();
+    if (!/^[0-9a-f]{40}$/.test(sha)) throw new MirrorDamaged(`the copy has lost the branch ${branch}`);
+    return sha;
+  }
+
+  /**
+   * Fetches all branches and tags, or the ref of a pull request, from a server that serves no commit by its number. The
+   * caller holds the lock.
+   */
+  async fetchAll(url: string, config: Settings, pullRef?: string): Promise<GitResult> {
+    const all = ['+refs/heads/*:refs/ranvier/heads/*', '+refs/tags/*:refs/ranvier/tags/*'];
+    return this.#fetch([], url, config, pullRef === undefined ? all : [`+${pullRef}:refs/ranvier/${pullRef}`]);
+  }
+
+  /** Returns the subject line of a commit. Throws `MirrorDamaged` if this copy does not have the commit. */
+  async subject(sha: string): Promise<string> {
+    const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%s', '--end-of-options', sha]));
+    return stdout.trim();
+  }
+
+  /**
+   * Returns the whole message of a commit, at most 64 KiB. Throws `MirrorDamaged` if this copy does not have the
+   * commit.
+   */
+  async message(sha: string): Promise<string> {
+    const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
+    return stdout.slice(0, MAX_MESSAGE_LENGTH);
+  }
+
+  /** Returns the files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */
+  async changedPaths(before: string, after: string): Promise<string[]> {
+    const args = ['diff-tree', '-r', '-z', '--name-only', '--no-renames', '--end-of-options', before, after];
+    const { stdout } = await expectSuccess(this.#run(args));
+    return stdout.split('\0').filter((path) => path !== '');
+  }
+
+  /** Measures a commit in the background, because its checkout follows. The checkout reports any problem. */
+  expectCheckout(sha: string): void {
+    this.#measure(sha).catch(() => undefined);
+  }
+
+  /** Writes the commit's files into a folder. Throws `SourceError` if they are too many or too large. */
+  async checkout(sha: string, directory: string): Promise<void> {
+    await touch(this.#path);
+    await this.#measure(sha);
+    await this.#ignoreAttributes();
+    const index = `${this.#path}.index.${randomUUID()}`;
+    const env = { GIT_INDEX_FILE: index };
+    try {
+      await expectSuccess(this.#run([`--work-tree=${directory}`, 'read-tree', '--reset', '-u', sha], env));
+    } finally {
+      await rm(index, { force: true });
+      await rm(`${index}.lock`, { force: true });
+    }
+  }
+
+  /** Turns attributes off in the file that takes precedence over all others of the repository. */
+  async #ignoreAttributes(): Promise<void> {
+    const info = join(this.#path, 'info');
+    await mkdir(info, { recursive: true });
+    const own = join(info, `attributes.${randomUUID()}`);
+    await writeFile(own, NO_ATTRIBUTES);
+    await rename(own, join(info, 'attributes'));
+  }
+
+  /** Throws `SourceError` if the files of a commit are too many or too large. */
+  #measure(sha: string): Promise<void> {
+    if (measured.has(sha)) return Promise.resolve();
+    return measuring.join(`${this.#path} ${sha}`, this.#signal, (joint) =>
+      new Mirror(this.#git, this.#path, joint).#refuseBlowUp(sha),
+    );
+  }
+
+  async #refuseBlowUp(sha: string): Promise<void> {
+    const args = [`--git-dir=${this.#path}`, 'ls-tree', '-r', '-z', '--format=%(objectsize)', sha];
+    const { files: most } = MAX_CHECKOUT;
+    // A few nested folders can stand for billions of files, so the list stops at a limit.
+    const problem = `the commit has more than ${most} files, which is the most that can be deployed`;
+    const atMost = { bytes: most * 16, records: most, problem };
+    const { stdout } = await expectSuccess(this.#git.run({ args, signal: this.#signal, atMost }));
+    const bytes = stdout.split('\0').reduce((sum, size) => sum + (Number(size) || 0), 0);
+    if (bytes > MAX_CHECKOUT.bytes) {
+      const gib = (bytes / 1024 ** 3).toFixed(1);
+      throw new SourceError(
+        `the commit's files have ${gib} GiB; the most that can be deployed is ${MAX_CHECKOUT.bytes / 1024 ** 3} GiB`,
+      );
+    }
+    if (measured.size >= MAX_MEASURED) measured.clear();
+    measured.add(sha);
+  }
+
+  /** Returns how many packs the copy has; null if it is no repository. */
+  async #packs(): Promise<number | null> {
+    try {
+      await readFile(join(this.#path, 'HEAD'));
+      const names = await readdir(join(this.#path, 'objects', 'pack'));
+      return names.filter((name) => name.endsWith('.pack')).length;
+    } catch {
+      return null;
+    }
+  }
+
+  async #fetch(options: string[], url: string, config: Settings, refspecs: string[]): Promise<GitResult> {
+    // This caller holds the mirror's lock, so a killed git has left this file.
+    await rm(join(this.#path, 'shallow.lock'), { force: true });
+    const args = ['fetch', '-q', ...options, '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance'];
+    return this.#git.run({
+      args: [`--git-dir=${this.#path}`, ...args, '--', url, ...refspecs],
+      config,
+      signal: this.#signal,
+    });
+  }
+
+  #run(args: string[], env: Record<string, string> = {}): Promise<GitResult> {
+    return this.#git.run({ args: [`--git-dir=${this.#path}`, ...args], env, signal: this.#signal });
+  }
+}
+
+/** Makes git accept local repositories of other users. git reads that setting from a file only. */
+export async function prepareMirrors(mirrors: string): Promise<void> {
+  const path = join(mirrors, 'gitconfig');
+  if (await touch(path)) return;
+  await mkdir(mirrors, { recursive: true, mode: 0o700 });
+  const own = `${path}.${randomUUID()}`;
+  await writeFile(own, '[safe]\n\tdirectory = *\n', { mode: 0o600 });
+  await rename(own, path);
+}
+
+/**
+ * Returns the path of a repository's copy.
+ * It is derived from the whole address, so that a copy made with one password is not used with another one.
+ */
+export async function mirrorPath(folder: string, address: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  return join(folder, createHash('sha256').update(address).digest('hex'));
+}
+
+/** Returns a branch's name in the copy. It is a hash, because one branch's name may be another one's folder. */
+function nameOf(branch: string): string {
+  return `refs/ranvier/branches/${createHash('sha256').update(branch).digest('hex').slice(0, 40)}`;
+}
+
+/** Thrown if the copy lacks something or is damaged. */
+export class MirrorDamaged extends Error {
+  constructor(result: GitResult | string) {
+    super(typeof result === 'string' ? result : lastLine(result));
+    this.name = 'MirrorDamaged';
+  }
+}
+
+async function expectSuccess(running: Promise<GitResult>): Promise<GitResult> {
+  const result = await running;
+  if (result.code !== 0) throw new MirrorDamaged(result);
+  return result;
+}
