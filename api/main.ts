@@ -15,6 +15,7 @@ import { createApp } from './app.js';
 import { internalAddress } from './git/forward-request.js';
 import { PushedRepositories } from './git/pushed-repositories.js';
 import { startPushUpkeep } from './git/settle-pushes.js';
+import { RemoteAccess } from './remote/remote-access.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
@@ -46,11 +47,14 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir, address });
   lifecycle.onEnd('upkeep of pushes', startPushUpkeep({ db, log, repositories }));
   const app = createApp({ config, db, engine, dispatcher, keyring, mailer, log, isEnding: () => lifecycle.ending });
+  const remote = new RemoteAccess({ db, log, address });
   const server = await startServer(app, config.port, {
+    upgrade: (...request) => remote.upgrade(...request),
     host: config.apiAddress ?? undefined,
     behindProxy: config.trustProxy,
   });
   lifecycle.onEnd('server', () => server.close());
+  lifecycle.onEnd('shells', () => remote.close());
   log.info({ url: server.url }, 'the API listens');
   if (!config.publicUrl.startsWith('https:')) {
     log.warn(

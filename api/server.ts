@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, maxHeaderSize, type Server } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { v4 as uuidv4 } from 'uuid';
 import { ERROR_REGISTRY } from '../shared/core/error-registry.js';
@@ -32,6 +33,13 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+interface ServerOptions {
+  host?: string | undefined;
+  behindProxy?: boolean;
+  /** Takes requests to change the protocol. Without it they are answered as others. */
+  upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+}
+
 /**
  * Listens on the port, or on a free one if it is 0. Behind a proxy, a client's connections are not limited. Rejects if
  * the port is in use.
@@ -39,10 +47,11 @@ export interface RunningServer {
 export async function startServer(
   app: Koa<ApiState>,
   port: number,
-  { host, behindProxy = false }: { host?: string | undefined; behindProxy?: boolean } = {},
+  { host, behindProxy = false, upgrade }: ServerOptions = {},
 ): Promise<RunningServer> {
   const answer = app.callback();
-  const server = createServer(TIMES, (request, response) => {
+  const shouldUpgradeCallback = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket';
+  const server = createServer({ ...TIMES, shouldUpgradeCallback }, (request, response) => {
     boundRequest(request);
     void answer(request, response);
   });
@@ -50,6 +59,7 @@ export async function startServer(
   server.maxConnections = CONNECTIONS.total;
   if (!behindProxy) boundConnections(server);
   server.on('clientError', refuseMalformed);
+  if (upgrade) server.on('upgrade', upgrade);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());

@@ -165,7 +165,7 @@ describe('The house', () => {
   ];
   it('every child process starts through spawnLimited, or has limits of its own (docs/security.md, Child processes)', () => {
     const own =
-      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered-child|system-user))|api\/cli\/(work-tree|commands\/status)|workers\/(core\/command-wrappers|sandbox\/(launch-plain|own-child|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
+      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered-child|system-user))|api\/cli\/(work-tree|commands\/(status|connect))|workers\/(core\/command-wrappers|sandbox\/(launch-plain|own-child|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
     const starts = /^import (?!type )[^;]*from 'node:child_process'/m;
     expect(offenders(all, ({ path, text }) => starts.test(text) && !own.test(path))).to.deep.equal([]);
   });

@@ -34,6 +34,7 @@ import { IdleMemory } from './idle-memory.js';
 import { LogSink } from './logs/log-sink.js';
 import { openNetwork } from './network/open-network.js';
 import { loadReleaseSpec } from './releases/release-spec.js';
+import { RemoteEnds } from './remote/remote-ends.js';
 import { CheckRecorder } from './runtime/check-recorder.js';
 import { usersOf } from './runtime/process/firewall.js';
 import { createProcessRuntime } from './runtime/process/process-host.js';
@@ -184,6 +185,10 @@ try {
   });
   lifecycle.onEnd('sweeps', () => sweeps.close());
 
+  const remote = new RemoteEnds({ ...runtimeDeps, hostId: host.id });
+  lifecycle.onEnd('shells', () => remote.close());
+  remote.start();
+
   const heartbeat = new Heartbeat(
     db,
     log,
@@ -199,6 +204,7 @@ try {
       network_isolation: sandbox.network !== null,
       runs_images: containers !== null || sandbox.runsImages,
       measures_usage: config.runtime === 'swarm' || sandbox.measuresUsage,
+      enters_replicas: config.runtime === 'process' && sandbox.level !== 'rootless',
       data_kinds: dataKinds,
     },
     () => pool.running,

@@ -31,6 +31,8 @@ export const DEFAULT_URL = 'http://localhost:3000';
 export class Cli {
   readonly options: GlobalOptions;
   readonly terminal: Terminal;
+  /** For commands whose bytes pass unchanged. */
+  readonly streams: Streams;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
   /** The words after `--`: the command to run elsewhere. */
@@ -42,6 +44,7 @@ export class Cli {
   constructor(surroundings: Surroundings, options: GlobalOptions) {
     const { env, cwd, args, signal } = surroundings;
     this.options = options;
+    this.streams = surroundings;
     this.env = env;
     this.cwd = cwd;
     this.command = args.includes('--') ? args.slice(args.indexOf('--') + 1) : [];

@@ -47,7 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
       return EXIT.interrupted;
     }
     if (error instanceof CliError) {
-      stderr.write(`${error.message}\n`);
+      if (error.message !== '') stderr.write(`${error.message}\n`);
       return error.exitCode;
     }
     const text = error instanceof Error ? ((env.RNV_DEBUG ? error.stack : null) ?? error.message) : String(error);

@@ -14,7 +14,7 @@ const NOTES = `
 The variables RNV_URL, RNV_KEY and RNV_SERVICE take precedence over the stored address, key and service. Data goes to stdout, everything
 else to stderr. Exit codes: 0 success, 1 unexpected error, 2 wrong usage, 3 not signed in, 4 forbidden, 5 not found, 6 conflict,
 7 rate limited, 8 unreachable, 20 failed, 21 cancelled, 22 timed out, 130 interrupted. After 22 and 130 the deployment goes on.
-rnv run ends with the exit code of the command after --.
+rnv run and rnv exec end with the exit code of the command after --, rnv shell with that of the shell.
 
 Examples:
   $ rnv login --url https://ranvier.example.com

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Cli } from './cli.js';
+import * as tunnels from './commands/connect.js';
 import * as data from './commands/data.js';
 import * as domains from './commands/domains.js';
 import * as env from './commands/env.js';
@@ -7,6 +8,7 @@ import * as lifecycle from './commands/lifecycle.js';
 import * as previews from './commands/previews.js';
 import * as runs from './commands/run.js';
 import * as scaling from './commands/scale.js';
+import * as shells from './commands/shell.js';
 import * as volumes from './commands/volumes.js';
 import { parseDuration } from './terminal-text.js';
 
@@ -72,6 +74,40 @@ function addLife(program: Command, { acts, waits }: Parts): void {
         runs.run(cli, service === undefined ? command : [service, ...command], options),
       ),
     );
+  program
+    .command('shell')
+    .alias('ssh')
+    .description('open a shell in a running replica')
+    .argument('[service]', 'the service: its name or id')
+    .action(acts((cli, service: string | undefined) => shells.shell(cli, service)));
+  program
+    .command('exec')
+    .description('run a command in a running replica, and end with its exit code')
+    .argument('[service]', 'the service: its name or id')
+    .argument('[command...]', 'the command, after --')
+    .action(
+      acts((cli, service: string | undefined, command: string[]) =>
+        shells.exec(cli, service === undefined ? command : [service, ...command]),
+      ),
+    );
+  program
+    .command('connect')
+    .description('open a local port that leads to a service or database in its private network')
+    .argument('[service]', 'the service: its name or id')
+    .option('--port <number>', 'the local port (default: a free one)', portNumber)
+    .option('--to <number>', 'the port of the service (default: where it listens)', portNumber)
+    .action(acts(tunnels.connect));
+  for (const [name, what, work] of [
+    ['psql', 'run psql of this computer with a database', tunnels.psql],
+    ['redis-cli', 'run redis-cli of this computer with a database', tunnels.redisCli],
+  ] as const) {
+    program
+      .command(name)
+      .description(what)
+      .argument('<database>')
+      .argument('[arguments...]', 'arguments of the client, after --')
+      .action(acts((cli, database: string, words: string[]) => work(cli, database, words)));
+  }
   program.command('runs').description('list the runs of a service').action(acts(runs.runs));
 }
 
@@ -218,6 +254,12 @@ function wholeNumber(text: string): number {
   const number = Number(text);
   if (text === '' || !Number.isInteger(number) || number < 0)
     throw new InvalidArgumentError('It must be a whole number.');
+  return number;
+}
+
+function portNumber(text: string): number {
+  const number = wholeNumber(text);
+  if (number < 1 || number > 65_535) throw new InvalidArgumentError('It must be a number from 1 to 65535.');
   return number;
 }
 

@@ -3,8 +3,8 @@ import type { ReadStream, WriteStream } from 'node:tty';
 import { CliError, EXIT, missingAnswer } from './exit-codes.js';
 import { escaped } from './terminal-text.js';
 
-type Input = Readable & Partial<Pick<ReadStream, 'isTTY'>>;
-type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns'>>;
+type Input = Readable & Partial<Pick<ReadStream, 'isTTY' | 'setRawMode'>>;
+type Output = NodeJS.WritableStream & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
 
 export interface Streams {
   stdin: Input;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
+import { type AuditDetails, type AuditEntry, insertAuditEntry } from '../../shared/audit/store.js';
 import type { Transaction } from '../../shared/core/database/database-client.js';
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
 import type { OperationName } from '../../shared/identity/policy.js';
@@ -47,11 +47,14 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
     if (receiptKey === null && (await performDirectly(ctx, deps, route))) return;
     const payloadHash = payloadHashOf(ctx);
     let wake = false;
+    let details: AuditDetails | null = null;
     const work = (trx: Transaction) => async (): Promise<Work> => {
-      const body = await handler(writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true)));
+      const request = writeRequest(ctx, deps, operation, trx, receiptKey, () => (wake = true));
+      const body = await handler({ ...request, note: (noted) => (details = noted) });
+      const entry = auditEntry(ctx, operation, canonicalPath(ctx), body);
       return {
         receipt: { payload_hash: payloadHash, status: ctx.state.route.status, body: JSON.stringify(body) },
-        entry: auditEntry(ctx, operation, canonicalPath(ctx), body),
+        entry: entry && { ...entry, details },
       };
     };
     const workspaceId = ctx.state.workspace?.row.id ?? null;
@@ -185,10 +188,11 @@ function writeRequest(
   trx: Transaction,
   receiptKey: ReceiptKey | null,
   wakeDispatcher: () => void,
-): WriteRequest {
-  const { input } = ctx.state;
+): Omit<WriteRequest, 'note'> {
+  const { input, requestId } = ctx.state;
   return {
     ...requestOf(ctx, deps),
+    requestId,
     body: input.body,
     trx,
     receiptKey,

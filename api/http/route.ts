@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import type { AuditEntry } from '../../shared/audit/store.js';
+import type { AuditDetails, AuditEntry } from '../../shared/audit/store.js';
 import type { Db, Transaction } from '../../shared/core/database/database-client.js';
 import type { ErrorCode } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
@@ -54,6 +54,9 @@ export interface WriteRequest<Path extends string = string, Query = unknown, Bod
    * route declares `engine`.
    */
   needEngine: () => void;
+  /** Adds facts to the audit entry. */
+  note: (details: AuditDetails) => void;
+  requestId: string;
   /** Wakes the dispatcher after the commit. */
   wakeDispatcher: () => void;
 }

@@ -4,6 +4,7 @@ import { auditRoutes } from './audit/routes.js';
 import { backupRoutes } from './backups/routes.js';
 import { canvasRoutes } from './canvas/routes.js';
 import { catalogRoutes } from './catalog/routes.js';
+import { credentialRoutes } from './credentials/routes.js';
 import { deployKeyRoutes } from './deploy-key/routes.js';
 import { deploymentRoutes } from './deployments/routes.js';
 import { detectionRoutes } from './detections/routes.js';
@@ -23,6 +24,8 @@ import { projectRoutes } from './projects/routes.js';
 import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
+import { shellRoutes } from './shells/routes.js';
+import { tunnelRoutes } from './tunnels/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
 import { volumeRoutes } from './volumes/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
@@ -42,6 +45,9 @@ export const ROUTES: readonly Route[] = [
   ...detectionRoutes,
   ...operationRoutes,
   ...runRoutes,
+  ...shellRoutes,
+  ...tunnelRoutes,
+  ...credentialRoutes,
   ...hookRoutes,
   ...backupRoutes,
   ...volumeRoutes,

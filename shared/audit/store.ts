@@ -17,22 +17,26 @@ export interface AuditRow {
   target_id: string | null;
   target_name: string;
   request_id: string;
+  /** What else it says of the write, such as the command of a shell. */
+  details: AuditDetails | null;
   created_at: Date;
 }
 
+export type AuditDetails = Readonly<Record<string, unknown>>;
+
 /** An entry to write: who changed what. It never contains the written value. */
-export type AuditEntry = Omit<AuditRow, 'id' | 'created_at'>;
+export type AuditEntry = Omit<AuditRow, 'id' | 'created_at' | 'details'> & Partial<Pick<AuditRow, 'details'>>;
 
 const ENTRY_COLUMNS = [
   ...(['workspace_id', 'actor', 'user_id', 'credential', 'credential_id'] as const),
-  ...(['operation', 'path', 'target_id', 'target_name', 'request_id'] as const),
+  ...(['operation', 'path', 'target_id', 'target_name', 'request_id', 'details'] as const),
 ];
 
 /** SQL: the columns of an entry, in the order of `auditValues`. */
 export const AUDIT_COLUMNS = ['id', ...ENTRY_COLUMNS].join(', ');
 
 const INSERT = prepare(
-  `insert into audit_entries (${AUDIT_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+  `insert into audit_entries (${AUDIT_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 );
 
 /** Records a write, in its own transaction. */
@@ -42,7 +46,7 @@ export async function insertAuditEntry(trx: Transaction, entry: AuditEntry): Pro
 
 /** Returns the values of a new entry, for a statement that also makes the change. */
 export function auditValues(entry: AuditEntry): unknown[] {
-  return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column])];
+  return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column] ?? null)];
 }
 
 /** An entry with the name of its key; null for a session. */

@@ -24,6 +24,8 @@ export const ERROR_REGISTRY = {
     message: 'A deployment with this key exists and its receipt has expired; look at that deployment first',
   },
   service_archived: { status: 409, message: 'The service is archived; restore it first' },
+  port_closed: { status: 409, message: 'Nothing of the service listens on this port' },
+  shell_limit: { status: 409, message: 'As many shells are open as a service or a workspace may have; end one first' },
   deployment_terminal: { status: 409, message: 'The deployment has already ended' },
   no_runtime: { status: 409, message: 'The service has no provisioned runtime; deploy it first' },
   hosting_disabled: { status: 409, message: 'Hosting is disabled on this installation' },

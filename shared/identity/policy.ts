@@ -43,6 +43,7 @@ export const POLICIES = {
   ...each(WRITE, 'deployment.create', 'deployment.cancel', 'deployment.rollback'),
   ...each(READ, 'run.list', 'run.read'),
   ...each(WRITE, 'run.create', 'run.cancel'),
+  ...each(WRITE, 'shell.open', 'tunnel.open', 'credentials.reveal'),
   ...each(READ, 'deploy-key.read'),
   ...each(ADMIN, 'deploy-key.forget-host'),
   ...each(READ, 'webhook.list'),

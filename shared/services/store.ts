@@ -149,7 +149,7 @@ const REPLACE = prepare<ServiceView>(
      select s.id from services s
       where s.id = $1 and s.deleted_at is null and s.lifecycle_status <> 'deleting' and s.name = $5 and s.configuration = $6::jsonb
         and s.sealed_repository is not distinct from $7 and s.environment_id is not distinct from $8
-        and s.live_deployment_id is not distinct from $21
+        and s.live_deployment_id is not distinct from $22
         and coalesce((select e.protected from environments e where e.id = s.environment_id), false) = $9
         for update of s skip locked
    ), changed as (
@@ -158,7 +158,7 @@ const REPLACE = prepare<ServiceView>(
        from target where s.id = target.id returning ${COLUMNS}
    ), noted as (
      insert into audit_entries (${AUDIT_COLUMNS})
-     select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text
+     select $10::uuid, $11::uuid, $12::text, $13::uuid, $14::text, $15::uuid, $16::text, $17::text, $18::uuid, $19::text, $20::text, $21::jsonb
        from changed
    )
    select ${COLUMNS}, ${VIEWED} from changed s ${LATEST_DEPLOYMENT}`,

@@ -11,9 +11,9 @@ export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> 
   await rowsOf(
     db,
     `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, measures_usage,
-                          runs_images, data_kinds, running, event_loop_p99_ms)
+                          runs_images, enters_replicas, data_kinds, running, event_loop_p99_ms)
      values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :measures_usage,
-             :runs_images, :data_kinds, :running,
+             :runs_images, :enters_replicas, :data_kinds, :running,
              :event_loop_p99_ms)
      on conflict (id) do update
        set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
@@ -90,6 +90,8 @@ export interface WorkerRow {
   network_isolation: boolean;
   runs_images: boolean;
   measures_usage: boolean;
+  /** It can start commands beside its replicas. */
+  enters_replicas: boolean;
   /** The kinds of databases that its host can run. */
   data_kinds: DataKind[];
   running: { queue: string; jobId: string; since: string }[];

@@ -101,6 +101,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     network_isolation: false,
     runs_images: false,
     measures_usage: false,
+    enters_replicas: false,
     data_kinds: [],
     running: [],
     event_loop_p99_ms: 0,

@@ -177,13 +177,36 @@ export async function ranOutOfMemory(cgroup: Cgroup): Promise<boolean> {
   return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0;
 }
 
-/** Returns the processes in a sandbox's group; empty if there is no such group. */
+/** Returns the processes in a sandbox's group; empty without one. Commands beside its own are included. */
 export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<number[]> {
-  const text = await readFile(join(roots.memory, id, 'cgroup.procs'), 'utf8').catch(() => '');
-  return text
-    .split('\n')
+  const own = join(roots.memory, id);
+  const texts = await Promise.all(
+    [own, ...(await groupsIn(own))].map((folder) => readFile(join(folder, 'cgroup.procs'), 'utf8').catch(() => '')),
+  );
+  return texts
+    .flatMap((text) => text.split('\n'))
     .filter((pid) => pid !== '')
     .map(Number);
+}
+
+/** Returns the groups in a group. */
+async function groupsIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
+}
+
+/** A group in that of a sandbox, for a command beside its own. */
+export interface InnerCgroup {
+  folder: string;
+  /** As the option `--cgroup` of `runc exec` names it. */
+  option: string;
+}
+
+/** Makes a group in that of a sandbox. It has the limits of the sandbox. Rejects if the sandbox has ended. */
+export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string): Promise<InnerCgroup> {
+  const folder = join(roots.memory, id, name);
+  await mkdir(folder);
+  return { folder, option: roots.version === 1 ? `memory:${name}` : name };
 }
 
 /** Returns the files by which a process joins a sandbox's group. */
@@ -202,6 +225,7 @@ export async function removeCgroup(roots: CgroupRoots, id: string): Promise<void
   for (const root of foldersOf(roots)) {
     for (let attempt = 0; ; attempt++) {
       try {
+        for (const inner of await groupsIn(join(root, id))) await rmdir(inner);
         await rmdir(join(root, id));
         break;
       } catch (error) {

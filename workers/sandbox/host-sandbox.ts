@@ -10,6 +10,7 @@ import type { HostNetworks } from '../network/open-network.js';
 import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cgroup.js';
 import { canHideFromImageTools } from './container-mounts.js';
 import { noteStorage } from './disk-guard.js';
+import { enterSandbox } from './enter-sandbox.js';
 import { execInContainer } from './exec-in-container.js';
 import { type Container, endUnstarted, spawnContainer, startContainer } from './launch-container.js';
 import { type PlainProcess, spawnPlain, startPlain } from './launch-plain.js';
@@ -27,6 +28,8 @@ import { MARKER } from './process-table.js';
 import type {
   DetachedOptions,
   DetachedProcess,
+  Entry,
+  EntryCommand,
   InsideCommand,
   InsideResult,
   PortHolder,
@@ -164,6 +167,12 @@ export class HostSandbox implements Sandbox {
     if (oci === null) throw new Error('this host has no containers');
     const network = (await this.allNetworks?.joining(id)) ?? [];
     return execInContainer({ id, runtime: oci.runtime, scratch: this.#scratchOf(id), network }, command);
+  }
+
+  async enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry> {
+    if (!(await this.isAlive(process))) throw new Error(`${id} has ended`);
+    const network = (await this.allNetworks?.joining(id)) ?? [];
+    return enterSandbox(this.#place.host, { id, process, scratch: this.#scratchOf(id), network }, command);
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {

@@ -1,5 +1,6 @@
-import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, type StdioOptions, spawn } from 'node:child_process';
 import { MARKER } from './process-table.js';
+import type { Entry } from './sandbox.js';
 import { USUAL_PATH } from './sandbox-plan.js';
 
 /**
@@ -15,4 +16,10 @@ export function spawnOwn(
   const [file = '', ...args] = argv;
   const env = { PATH: USUAL_PATH.join(':'), [MARKER]: marker, ...more };
   return spawn(file, args, { cwd: '/', env, stdio, detached: true });
+}
+
+/** Starts the program of an entry with pipes for its standard input and output. */
+export function spawnEntry({ argv, env }: Entry): ChildProcessWithoutNullStreams {
+  const [file = '', ...args] = argv;
+  return spawn(file, args, { cwd: '/', env: { ...env }, stdio: 'pipe', detached: true });
 }

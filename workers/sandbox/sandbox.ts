@@ -128,6 +128,29 @@ export interface InsideCommand extends Pick<ImageProcess, 'args' | 'user'> {
   timeoutMs: number;
 }
 
+/** A program that runs beside the command of a sandbox that was started. */
+export interface EntryCommand {
+  /** Names the entry among those of the sandbox. */
+  name: string;
+  args: readonly string[];
+  /** Variables beside those of the sandbox's own command. */
+  env: Readonly<Record<string, string>>;
+  /** The working directory in an image, and the user; by default those of the sandbox's own command. */
+  image?: { cwd: string; user: ImageProcess['user'] };
+  terminal: boolean;
+}
+
+/** What starts a program within a sandbox, and ends it. */
+export interface Entry {
+  /** The argument vector and the environment of the program that makes it. */
+  argv: readonly string[];
+  env: Readonly<Record<string, string>>;
+  /** False if the program has ended, although something that it has started may hold its output. */
+  isRunning(): Promise<boolean>;
+  /** Ends the program and all that it has started. Without a call, that happens if this process dies. */
+  end(): Promise<void>;
+}
+
 export interface InsideResult {
   /** Null if the command took too long or printed more than 1 MiB. */
   code: number | null;
@@ -166,6 +189,11 @@ export interface Sandbox {
   start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
   /** Runs a command beside an image's process, within its containment and limits. Rejects if that process has ended. */
   exec(id: string, command: InsideCommand): Promise<InsideResult>;
+  /**
+   * Prepares a program beside the command of a sandbox that was started: in its namespaces, with its limits, its user and its variables.
+   * Rejects if that has ended.
+   */
+  enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
   /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
   /** Returns true while exactly this process lives. */

@@ -14,6 +14,7 @@ import { deleteOldPulls } from '../../shared/previews/pull-store.js';
 import { goneServices } from '../../shared/pushes/store.js';
 import type { Engine } from '../../shared/queues/queue-engine.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
+import { deleteOldRemoteSessions } from '../../shared/remote/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
 import { freeLostNumbers, recordUsersInUse } from '../../shared/services/user-numbers.js';
 import { deleteOldDeliveries } from '../../shared/webhooks/store.js';
@@ -193,6 +194,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteOldPulls(db), 'closed pull requests'),
     ...removed(await deleteOldDeliveries(db), 'deliveries of webhooks'),
     ...removed(await deleteReleasedDomains(db), 'reserved domains'),
+    ...removed(await deleteOldRemoteSessions(db), 'ended shells'),
     ...removed(await deleteOldAuditEntries(db), 'audit entries'),
   ];
 }

@@ -157,6 +157,11 @@ const run = createRoute({
   path: '/runs/$runId',
   component: lazyRouteComponent(() => import('./pages/runs/run-page.js'), 'RunPage'),
 });
+const shell = createRoute({
+  getParentRoute: () => service,
+  path: '/shell',
+  component: lazyRouteComponent(() => import('./pages/shell/shell-page.js'), 'ShellPage'),
+});
 const serviceSettings = createRoute({
   getParentRoute: () => service,
   path: '/settings',
@@ -189,6 +194,7 @@ export const router = createRouter({
         backups,
         runs,
         run,
+        shell,
         serviceSettings,
       ]),
     ]),

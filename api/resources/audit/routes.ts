@@ -28,6 +28,7 @@ function presentEntry(row: AuditView): AuditEntryPresentation {
     credential: { kind: row.credential, id: row.credential_id, name: row.key_name },
     target: { path: row.path, id: row.target_id, name: row.target_name },
     requestId: row.request_id,
+    details: row.details === null ? null : { ...row.details },
     createdAt: row.created_at.toISOString(),
   };
 }

@@ -13,6 +13,8 @@ const AuditEntrySchema = Strict(
     /** The path below the workspace, and the created or changed record: its id, and its name if it has one. */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),
+    /** Facts of the operation: of a shell its command, its replica and its exit code. */
+    details: Nullable(Type.Record(Type.String(), Type.Unknown())),
     createdAt: Timestamp,
   },
   'AuditEntry',

@@ -42,10 +42,12 @@ export const runRoutes = [
     response: RunResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, body, needEngine } = request;
+      const { deps, trx, caller, body, needEngine, note } = request;
       const service = await lockService(request);
       needEngine();
-      return { run: presentRun(await queueRun(trx, deps, { service, actor: caller.email, body })) };
+      const run = await queueRun(trx, deps, { service, actor: caller.email, body });
+      note({ command: run.command });
+      return { run: presentRun(run) };
     },
   }),
   defineRoute({

@@ -10,6 +10,8 @@ export const CHANNELS = {
   cancel: 'ranvier_cancel',
   /** Payload: a host's id. Its replicas are to be reconciled. */
   replica: 'ranvier_replica',
+  /** Payload: a summons (shared/remote/model.ts). A worker of a host is to connect to an API process. */
+  remote: 'ranvier_remote',
 } as const;
 export type Channel = (typeof CHANNELS)[keyof typeof CHANNELS];
 

@@ -299,13 +299,16 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, detection, domain checks, invitations and new keys', () => {
+  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, detection, domain checks, shells, tunnels, credentials, invitations and new keys', () => {
     const without = OPERATIONS.filter(
       ({ method, operation }) => method !== 'GET' && !JSON.stringify(operation.parameters).includes('Idempotency-Key'),
     ).map(({ fullPath }) => fullPath);
     expect(without.filter((path) => path.startsWith('/api/v1'))).to.deep.equal([
       '/api/v1/workspaces/{workspaceId}/webhooks',
       '/api/v1/workspaces/{workspaceId}/detect',
+      '/api/v1/workspaces/{workspaceId}/services/{serviceId}/shells',
+      '/api/v1/workspaces/{workspaceId}/services/{serviceId}/tunnels',
+      '/api/v1/workspaces/{workspaceId}/services/{serviceId}/credentials',
       '/api/v1/workspaces/{workspaceId}/services/{serviceId}/hooks',
       '/api/v1/workspaces/{workspaceId}/services/{serviceId}/domains/{domainId}/verify',
       '/api/v1/workspaces/{workspaceId}/canvas',

@@ -1,12 +1,14 @@
 import type { Service } from '../../api/types.js';
 import { CopyButton } from '../../ui/copy.js';
 import u from '../../ui/ui.module.css';
+import { CredentialsButton } from './credentials.js';
 import p from './services.module.css';
 
-/** How to connect to a database: by a reference from an application, or by hand inside the private network. */
+/** How to connect to a database: from an application, from the user's computer, and by hand. */
 export function ConnectCard({ service: { name, kind, internalHost } }: { service: Service }) {
-  const [key, client, image] =
-    kind === 'postgres' ? ['DATABASE_URL', 'psql', 'postgres:18'] : ['REDIS_URL', 'redis-cli -u', 'redis:8'];
+  const key = kind === 'postgres' ? 'DATABASE_URL' : 'REDIS_URL';
+  const client = `rnv ${kind === 'postgres' ? 'psql' : 'redis-cli'} ${internalHost}`;
+  const connect = `rnv connect ${internalHost} --port ${kind === 'postgres' ? 15432 : 16379}`;
   const attach = `rnv db attach ${internalHost} --service my-app`;
   return (
     <section className={u.card}>
@@ -31,14 +33,23 @@ export function ConnectCard({ service: { name, kind, internalHost } }: { service
           <CopyButton text={attach} what="the command" />
         </div>
         <p>
-          <strong>By hand:</strong> the database has no public address. Services of its environment reach it at{' '}
-          <code>{internalHost}</code>. To run a client there, create a cron job with the same reference from an image
-          that has the client, such as <code>{image}</code>, with the start command{' '}
-          <code>
-            {client} "${key}"
-          </code>
-          , and run it with <code>rnv run</code>.
+          <strong>From your computer:</strong> the database has no public address. This runs its client there, with its
+          user and password:
         </p>
+        <div className={p.command}>
+          <code>{client}</code>
+          <CopyButton text={client} what="the command for your computer" />
+        </div>
+        <p>For other clients, this opens a port of your computer that leads to the database:</p>
+        <div className={p.command}>
+          <code>{connect}</code>
+          <CopyButton text={connect} what="the command for other clients" />
+        </div>
+        <p>
+          <strong>By hand:</strong> services of its environment reach it at <code>{internalHost}</code> with its
+          credentials. Each look at them is in the audit log.
+        </p>
+        <CredentialsButton name={name} />
       </div>
     </section>
   );

@@ -117,6 +117,11 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
             Volumes
           </Link>
         ) : null}
+        {service.kind !== 'static' ? (
+          <Link to="/w/$workspaceId/s/$serviceId/shell" params={path}>
+            Shell
+          </Link>
+        ) : null}
         <Link to="/w/$workspaceId/s/$serviceId/metrics" params={path}>
           Metrics
         </Link>

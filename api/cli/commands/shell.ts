@@ -1,0 +1,78 @@
+import type { WebSocket } from 'ws';
+import type { Service } from '../api-types.js';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { deliver, openSocket, sendAll } from '../remote-socket.js';
+
+/** Opens a terminal beside a replica of a service. Throws the exit code of its shell, and 2 without a terminal. */
+export async function shell(cli: Cli, name?: string): Promise<void> {
+  const { stdin, stdout } = cli.streams;
+  if (!stdin.isTTY || !stdout.isTTY)
+    throw new CliError(EXIT.usage, 'A shell needs a terminal. Without one, use rnv exec -- command');
+  const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
+  const size = () => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
+  const socket = await open(cli, service, size());
+  const ended = endOf(cli, socket);
+  const resize = () => socket.send(JSON.stringify({ resize: size() }));
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (isBinary) deliver(data, stdout, socket);
+  });
+  stdin.setRawMode?.(true);
+  stdout.on('resize', resize);
+  sendAll(stdin, socket);
+  try {
+    await ended;
+  } finally {
+    stdout.off('resize', resize);
+    stdin.setRawMode?.(false);
+    stdin.destroy();
+  }
+}
+
+/** Runs the command after \`--\` beside a replica, with its standard input, output and error apart. Throws its exit code. */
+export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
+  const { command, streams } = cli;
+  const [name, ...others] = words.slice(0, words.length - command.length);
+  if (command.length === 0 || others.length > 0)
+    throw new CliError(EXIT.usage, 'Give the command after --, such as: rnv exec -- ls -l');
+  const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
+  // One word is a command line for a shell; several are a program with its arguments.
+  const socket = await open(cli, service, { command: command.length === 1 ? command[0] : command });
+  const ended = endOf(cli, socket);
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (isBinary) deliver(data.subarray(1), data[0] === ERROR_STREAM ? streams.stderr : streams.stdout, socket);
+  });
+  sendAll(streams.stdin, socket);
+  try {
+    await ended;
+  } finally {
+    streams.stdin.destroy();
+  }
+}
+
+/** The first byte of what a command prints on its standard error. */
+const ERROR_STREAM = 2;
+
+async function open(cli: Cli, service: Service, body: object): Promise<WebSocket> {
+  const api = await cli.client();
+  const path = `/services/${service.id}/shells`;
+  const { shell: opened } = await api.write<{ shell: { address: string } }>('POST', path, body);
+  return openSocket(api, opened.address);
+}
+
+/** Resolves when the command has ended with 0. Throws its exit code, and 20 if the connection ended before. */
+function endOf(cli: Cli, socket: WebSocket): Promise<void> {
+  let exit: number | null = null;
+  cli.signal.addEventListener('abort', () => socket.terminate(), { once: true });
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (!isBinary) exit = (JSON.parse(data.toString()) as { exit?: number }).exit ?? exit;
+  });
+  return new Promise((resolve, reject) => {
+    socket.once('close', (_code: number, reason: Buffer) => {
+      if (exit === 0) resolve();
+      else if (exit !== null) reject(new CliError(exit, ''));
+      else
+        reject(new CliError(EXIT.failed, `The connection ended: ${reason.toString() || 'the installation went away'}`));
+    });
+  });
+}

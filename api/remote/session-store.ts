@@ -1,0 +1,113 @@
+import { type AuditDetails, insertAuditEntry } from '../../shared/audit/store.js';
+import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-client.js';
+import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
+import { LOST_SECONDS, type RemoteKind } from '../../shared/remote/model.js';
+import type { RemoteSessionRow } from '../../shared/remote/store.js';
+
+/** The operation of the policy that somebody needs for a session, at its beginning and as long as it lasts. */
+const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
+
+/** Uses a ticket and returns its session; null if there is none, it has expired, or that of a shell was used. */
+export function takeTicket(db: Db, kind: RemoteKind, ticketHash: Buffer): Promise<RemoteSessionRow | null> {
+  return oneRow<RemoteSessionRow>(
+    db,
+    `update remote_sessions set opened_at = coalesce(opened_at, now()), seen_at = now()
+      where ticket_hash = :ticketHash and kind = :kind and ended_at is null and expires_at > now()
+        and (kind = 'tunnel' or opened_at is null)
+      returning *`,
+    { kind, ticketHash },
+  );
+}
+
+/** Records that these sessions are open. */
+export async function touchSessions(db: Db, ids: readonly string[]): Promise<void> {
+  await db.raw('update remote_sessions set seen_at = now() where id = any(?) and ended_at is null', [[...ids]]);
+}
+
+export interface SessionEnd {
+  reason: string;
+  exitCode?: number | null;
+}
+
+/** Records the end of a shell, with its audit entry. Does nothing if it is recorded. */
+export async function endShell(db: Db, id: string, { reason, exitCode = null }: SessionEnd): Promise<void> {
+  await db.transaction(async (trx) => {
+    const row = await oneRow<RemoteSessionRow & { opened_at: Date; ended_at: Date }>(
+      trx,
+      `update remote_sessions set ended_at = now(), reason = :reason, exit_code = :exitCode
+        where id = :id and ended_at is null returning *`,
+      { id, reason, exitCode },
+    );
+    if (row === null) return;
+    const { command, replica_id, opened_at, ended_at } = row;
+    const seconds = Math.round((ended_at.getTime() - opened_at.getTime()) / 1000);
+    await insertAuditEntry(trx, auditOf(row, 'shell.end', { command, replica: replica_id, exitCode, reason, seconds }));
+  });
+}
+
+/** Records the end of a tunnel's use in the audit log. */
+export async function noteTunnelUse(db: Db, row: RemoteSessionRow, facts: AuditDetails): Promise<void> {
+  const { port, replica_id } = row;
+  await db.transaction((trx) =>
+    insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, replica: replica_id, ...facts })),
+  );
+}
+
+/** Closes a tunnel for good: its ticket opens no connection any more. */
+export async function closeTunnel(db: Db, id: string, reason: string): Promise<void> {
+  await db.raw('update remote_sessions set ended_at = now(), reason = ? where id = ? and ended_at is null', [
+    reason,
+    id,
+  ]);
+}
+
+/** Makes an audit entry of a session in the name of who opened it. */
+function auditOf(row: RemoteSessionRow, operation: string, details: Record<string, unknown>) {
+  const { id, kind, workspace_id, service_id, actor, user_id, credential, credential_id, request_id } = row;
+  const path = `/services/${service_id}/${kind}s/${id}`;
+  const who = { workspace_id, actor, user_id, credential, credential_id, request_id };
+  return { ...who, operation, path, target_id: id, target_name: '', details };
+}
+
+/** Shells whose API process has said nothing for too long. */
+export async function lostShells(db: Db): Promise<string[]> {
+  const rows = await rowsOf<{ id: string }>(
+    db,
+    `select id from remote_sessions
+      where kind = 'shell' and ended_at is null and seen_at < now() - make_interval(secs => ${LOST_SECONDS}) limit 1000`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind'> & AccessFacts & { usable: boolean };
+
+/** Which of these sessions may not go on: their key or browser session has ended, or its owner may not open one any more. */
+export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await rowsOf<FactsRow>(
+    db,
+    `select r.id, r.kind, m.role, coalesce(k.scope, 'write') as scope, r.credential = 'key' as "withKey",
+            u.email_verified_at is not null as "emailVerified",
+            coalesce(cast(w.configuration ->> 'requireMfa' as boolean), false) and
+              not (u.totp_confirmed_at is not null and (r.credential = 'key' or b.second_factor)) as "mfaMissing",
+            coalesce(e.protected, false) as "protectedEnvironment",
+            s.deleted_at is null and case r.credential
+              when 'key' then k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and k.id is not null
+              else b.expires_at > now() and b.id is not null end as usable
+       from remote_sessions r
+       join workspaces w on w.id = r.workspace_id
+       join services s on s.id = r.service_id
+       join users u on u.id = r.user_id
+       left join environments e on e.id = s.environment_id
+       left join memberships m on m.workspace_id = r.workspace_id and m.user_id = r.user_id
+       left join api_keys k on r.credential = 'key' and k.id = r.credential_id
+       left join sessions b on r.credential = 'session' and b.id = r.credential_id
+      where r.id = any(?)`,
+    [[...ids]],
+  );
+  const allowed = new Set(
+    rows
+      .filter(({ usable, kind, ...facts }) => usable && refusal(OPERATIONS[kind], facts) === null)
+      .map(({ id }) => id),
+  );
+  return ids.filter((id) => !allowed.has(id));
+}

@@ -1,0 +1,75 @@
+import type { RemoteSessionRow } from '../../shared/remote/store.js';
+
+/** A tunnel without a connection for this long is out of use, in milliseconds. */
+const REST_MS = 3_000;
+
+interface Use {
+  session: RemoteSessionRow;
+  beganAt: number;
+  open: number;
+  connections: number;
+  bytesToService: number;
+  bytesToClient: number;
+  rest: NodeJS.Timeout | null;
+}
+
+/** What the audit log says of a use of a tunnel. */
+export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient'> & { seconds: number };
+
+/** Counts the connections of tunnels. A use begins with a connection and ends a little after the last one. */
+export class TunnelUses {
+  readonly #uses = new Map<string, Use>();
+  readonly #ended: (session: RemoteSessionRow, facts: UseFacts) => void;
+
+  /** `ended` is called with each use that has ended. */
+  constructor(ended: (session: RemoteSessionRow, facts: UseFacts) => void) {
+    this.#ended = ended;
+  }
+
+  /** How many connections of a tunnel are open. */
+  openOf(id: string): number {
+    return this.#uses.get(id)?.open ?? 0;
+  }
+
+  begin(session: RemoteSessionRow): void {
+    const use = this.#uses.get(session.id) ?? {
+      session,
+      beganAt: Date.now(),
+      open: 0,
+      connections: 0,
+      bytesToService: 0,
+      bytesToClient: 0,
+      rest: null,
+    };
+    this.#uses.set(session.id, use);
+    if (use.rest !== null) clearTimeout(use.rest);
+    use.rest = null;
+    use.open += 1;
+    use.connections += 1;
+  }
+
+  count(id: string, direction: 'bytesToService' | 'bytesToClient', bytes: number): void {
+    const use = this.#uses.get(id);
+    if (use) use[direction] += bytes;
+  }
+
+  end({ id }: RemoteSessionRow): void {
+    const use = this.#uses.get(id);
+    if (!use) return;
+    use.open -= 1;
+    if (use.open === 0) use.rest = setTimeout(() => this.#finish(use), REST_MS);
+  }
+
+  /** Ends the uses of tunnels without a connection now. */
+  close(): void {
+    for (const use of [...this.#uses.values()]) if (use.open === 0) this.#finish(use);
+  }
+
+  #finish(use: Use): void {
+    if (use.rest !== null) clearTimeout(use.rest);
+    this.#uses.delete(use.session.id);
+    const { connections, bytesToService, bytesToClient } = use;
+    const seconds = Math.round((Date.now() - use.beganAt) / 1000);
+    this.#ended(use.session, { connections, bytesToService, bytesToClient, seconds });
+  }
+}

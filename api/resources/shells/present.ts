@@ -1,0 +1,11 @@
+import type { Config } from '../../../shared/core/config.js';
+import type { RemoteSessionRow } from '../../../shared/remote/store.js';
+
+/** Presents where a session is opened. `path` is that of the WebSocket, with the ticket. */
+export function presentOpening(
+  { id, expires_at }: Pick<RemoteSessionRow, 'id' | 'expires_at'>,
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  path: string,
+): { id: string; address: string; expiresAt: string } {
+  return { id, address: publicUrl.replace(/^http/, 'ws') + path, expiresAt: expires_at.toISOString() };
+}

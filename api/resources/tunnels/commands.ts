@@ -1,0 +1,54 @@
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, conflict } from '../../../shared/core/error-registry.js';
+import { MAX_TUNNELS_OF_SERVICE } from '../../../shared/remote/model.js';
+import {
+  countRemoteSessions,
+  insertRemoteSession,
+  lockRemoteSessions,
+  type RemoteSessionRow,
+} from '../../../shared/remote/store.js';
+import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
+import { newToken } from '../../../shared/secrets/random-token.js';
+import type { ServiceRow } from '../../../shared/services/rows.js';
+import { lockLiveService } from '../services/lock-live-service.js';
+import { type Opener, openedBy, REACHABLE_KINDS } from '../shells/commands.js';
+import { findReachableReplica } from '../shells/replica-store.js';
+import type { TunnelInput } from './schema.js';
+
+/**
+ * Stores a tunnel that can be used with the ticket. Throws port_closed if the replica listens on no port, not_found without such a replica,
+ * what `lockLiveService` throws, and conflict if nothing of the service runs or too many of its tunnels are in use.
+ */
+export async function prepareTunnel(
+  trx: Transaction,
+  deps: CommandDeps,
+  { service: { id }, opener, body }: { service: Pick<ServiceRow, 'id'>; opener: Opener; body: TunnelInput },
+): Promise<{ session: RemoteSessionRow; ticket: string }> {
+  const service = await lockLiveService(trx, deps, { id, kinds: REACHABLE_KINDS, have: 'tunnels' });
+  const { workspace_id } = service;
+  await lockRemoteSessions(trx, workspace_id);
+  const open = await countRemoteSessions(trx, 'tunnel', { workspaceId: workspace_id, serviceId: id });
+  if (open.service >= MAX_TUNNELS_OF_SERVICE) {
+    throw conflict(`${open.service} tunnels of the service are in use, as many as it may have; end one first`);
+  }
+  const replica = await findReachableReplica(trx, service, body.replica);
+  if (replica.port === null) throw new AppError('port_closed');
+  const { token, hash } = newToken();
+  const session = await insertRemoteSession(
+    trx,
+    {
+      kind: 'tunnel',
+      workspace_id,
+      service_id: id,
+      replica_id: replica.id,
+      host_id: replica.host_id,
+      ...openedBy(opener),
+      command: null,
+      columns: null,
+      rows: null,
+      port: body.port ?? null,
+    },
+    hash,
+  );
+  return { session, ticket: token };
+}

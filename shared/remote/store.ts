@@ -1,0 +1,100 @@
+import { v7 as uuidv7 } from 'uuid';
+import { type Db, oneRow, returnedRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { CHANNELS } from '../core/database/listener.js';
+import { LOST_SECONDS, type RemoteKind, type Summons, TICKET_SECONDS } from './model.js';
+
+/** A row as pg returns it. Its migration explains the columns. */
+export interface RemoteSessionRow {
+  id: string;
+  kind: RemoteKind;
+  workspace_id: string;
+  service_id: string;
+  replica_id: string;
+  host_id: string;
+  actor: string;
+  user_id: string;
+  credential: 'key' | 'session';
+  credential_id: string;
+  request_id: string;
+  expires_at: Date;
+  command: string | string[] | null;
+  columns: number | null;
+  rows: number | null;
+  port: number | null;
+  opened_at: Date | null;
+  ended_at: Date | null;
+  exit_code: number | null;
+  reason: string;
+}
+
+export type NewRemoteSession = Omit<
+  RemoteSessionRow,
+  'id' | 'expires_at' | 'opened_at' | 'ended_at' | 'exit_code' | 'reason'
+>;
+
+/** Stores a session that is opened with the ticket of this hash. */
+export async function insertRemoteSession(
+  trx: Transaction,
+  session: NewRemoteSession,
+  ticketHash: Buffer,
+): Promise<RemoteSessionRow> {
+  const { command, ...values } = session;
+  return returnedRow(
+    await oneRow<RemoteSessionRow>(
+      trx,
+      `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
+                                    request_id, ticket_hash, expires_at, command, columns, rows, port)
+       values (:id, :kind, :workspace_id, :service_id, :replica_id, :host_id, :actor, :user_id, :credential, :credential_id,
+               :request_id, :ticketHash, now() + make_interval(secs => :seconds), :command, :columns, :rows, :port) returning *`,
+      {
+        ...values,
+        id: uuidv7(),
+        ticketHash,
+        seconds: TICKET_SECONDS[session.kind],
+        command: command === null ? null : JSON.stringify(command),
+      },
+    ),
+  );
+}
+
+/** Makes transactions that count a workspace's sessions wait for each other. */
+export async function lockRemoteSessions(trx: Transaction, workspaceId: string): Promise<void> {
+  await trx.raw(`select pg_advisory_xact_lock(hashtextextended('remote ' || cast(? as text), 0))`, [workspaceId]);
+}
+
+/** Counts the sessions of a workspace, and of one of its services, that are open or were just prepared. */
+export async function countRemoteSessions(
+  db: Db,
+  kind: RemoteKind,
+  { workspaceId, serviceId }: { workspaceId: string; serviceId: string },
+): Promise<{ service: number; workspace: number }> {
+  const [count] = await rowsOf<{ service: number; workspace: number }>(
+    db,
+    `select count(*)::int as workspace, (count(*) filter (where service_id = :serviceId))::int as service
+       from remote_sessions
+      where workspace_id = :workspaceId and kind = :kind and ended_at is null
+        and (seen_at > now() - make_interval(secs => ${LOST_SECONDS})
+             or (opened_at is null and created_at > now() - make_interval(secs => ${TICKET_SECONDS.shell})))`,
+    { kind, workspaceId, serviceId },
+  );
+  return count ?? { service: 0, workspace: 0 };
+}
+
+export async function findRemoteSession(db: Db, id: string): Promise<RemoteSessionRow | null> {
+  return oneRow<RemoteSessionRow>(db, 'select * from remote_sessions where id = ?', [id]);
+}
+
+/** Calls a worker of a host, which answers with a connection. Call it again if none comes. */
+export async function summonWorker(db: Db, summons: Summons): Promise<void> {
+  await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
+}
+
+/** Deletes sessions of more than a week. Returns how many. */
+export async function deleteOldRemoteSessions(db: Db): Promise<number> {
+  const rows = await rowsOf(
+    db,
+    `delete from remote_sessions where created_at < now() - interval '7 days'
+        and (ended_at is not null or coalesce(seen_at, expires_at) < now() - interval '1 day') returning id`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,15 @@
+import type { Db } from '../../shared/core/database/database-client.js';
+import type { Listener } from '../../shared/core/database/listener.js';
+import type { Logger } from '../../shared/core/log.js';
+import type { ReleaseSpec } from '../runtime/runtime-driver.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+
+/** What a worker needs for shells and tunnels. */
+export interface RemoteDeps {
+  db: Db;
+  listener: Listener;
+  log: Logger;
+  hostId: string;
+  sandbox: Sandbox;
+  loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
+}

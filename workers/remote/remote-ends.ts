@@ -1,0 +1,80 @@
+import { WebSocket } from 'ws';
+import { CHANNELS } from '../../shared/core/database/listener.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
+import { CLOSE, MAX_MESSAGE_BYTES, parseSummons, type Summons, WORKER_PATH } from '../../shared/remote/model.js';
+import { findRemoteSession } from '../../shared/remote/store.js';
+import type { RemoteDeps } from './remote-deps.js';
+import { serveShell } from './serve-shell.js';
+import { serveTunnel } from './serve-tunnel.js';
+import { targetOf } from './target.js';
+
+const HANDSHAKE_MS = 5_000;
+/** How long the last bytes may take to a slow client, in milliseconds. */
+const CLOSE_MS = 120_000;
+
+/**
+ * The workers' ends of shells and tunnels. An API process calls the workers of a host by a notification, and the first one that connects to it
+ * carries the session out. So a worker listens on no port, and nothing that it hosts can reach it.
+ */
+export class RemoteEnds {
+  readonly #deps: RemoteDeps;
+  readonly #open = new Map<WebSocket, Promise<void>>();
+  #forget: (() => void) | null = null;
+
+  constructor(deps: RemoteDeps) {
+    this.#deps = deps;
+  }
+
+  start(): void {
+    this.#forget = this.#deps.listener.on(CHANNELS.remote, (payload) => {
+      const summons = payload === null ? null : parseSummons(payload);
+      if (summons !== null && summons.hostId === this.#deps.hostId) this.#answer(summons);
+    });
+  }
+
+  /** Ends everything that is open. */
+  async close(): Promise<void> {
+    this.#forget?.();
+    for (const peer of this.#open.keys()) peer.terminate();
+    await Promise.all(this.#open.values());
+  }
+
+  #answer({ sessionId, connectionId, address, token }: Summons): void {
+    const url = new URL(`${WORKER_PATH}${connectionId}`, address);
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+    const options = {
+      headers: { Authorization: `Bearer ${token}` },
+      handshakeTimeout: HANDSHAKE_MS,
+      closeTimeout: CLOSE_MS,
+      maxPayload: MAX_MESSAGE_BYTES,
+      perMessageDeflate: false,
+      // Masks protect proxies from scripts of a page. An empty one costs nothing.
+      generateMask: (mask: Buffer) => void mask.fill(0),
+    };
+    const peer = new WebSocket(url, options);
+    // Another worker of the host may have been faster.
+    peer.on('error', (error) => this.#deps.log.debug({ err: error, sessionId }, 'a connection to the API failed'));
+    peer.once('open', () => {
+      peer.pause();
+      const served = this.#serve(sessionId, peer)
+        .catch((error: unknown) => {
+          this.#deps.log.warn({ err: error, sessionId }, `a session could not be served: ${errorMessage(error)}`);
+          peer.resume();
+          peer.close(CLOSE.fault, 'the program could not be started');
+        })
+        .finally(() => this.#open.delete(peer));
+      this.#open.set(peer, served);
+    });
+  }
+
+  async #serve(sessionId: string, peer: WebSocket): Promise<void> {
+    const session = await findRemoteSession(this.#deps.db, sessionId);
+    const target = session === null ? null : await targetOf(this.#deps, session);
+    if (session === null || target === null) {
+      peer.resume();
+      return peer.close(CLOSE.notFound, 'the replica has ended');
+    }
+    const serve = session.kind === 'shell' ? serveShell : serveTunnel;
+    await serve(this.#deps, session, target, peer);
+  }
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WebSocket } from 'ws';
+import { parseControl } from '../../shared/remote/model.js';
+import type { RemoteSessionRow } from '../../shared/remote/store.js';
+import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import type { Entry } from '../sandbox/sandbox.js';
+import { Outlet } from './outlet.js';
+import type { RemoteDeps } from './remote-deps.js';
+import { type ShellProcess, startShell } from './shell-process.js';
+import type { Target } from './target.js';
+
+/** Starts the user's own shell of the container's system. `exec` leaves no shell around it. */
+const LOGIN_SHELL = `
+shell=$(awk -F: -v id="$(id -u)" '$3 == id { print $7; exit }' /etc/passwd 2>/dev/null)
+case $shell in ''|*/nologin|*/false|/bin/sh) shell=$(command -v bash) ;; esac
+[ -x "$shell" ] || shell=/bin/sh
+exec "$shell"`;
+
+/** Returns the argument vector of a shell's command: an array as it is, a string through \`sh -c\`. */
+function argumentsOf(command: RemoteSessionRow['command']): string[] {
+  if (Array.isArray(command)) return command;
+  return ['/bin/sh', '-c', command ?? LOGIN_SHELL];
+}
+
+/** Runs the command of a shell beside a replica, with the other end at \`peer\`. Resolves when nothing of it is left. */
+export async function serveShell(
+  { sandbox }: RemoteDeps,
+  session: RemoteSessionRow,
+  { replica, process, image }: Target,
+  peer: WebSocket,
+): Promise<void> {
+  const { columns, rows } = session;
+  const size = columns === null || rows === null ? null : { columns, rows };
+  const entry = await sandbox.enter(sandboxIdOf(replica), process, {
+    name: session.id,
+    args: argumentsOf(session.command),
+    env: size === null ? {} : { TERM: 'xterm-256color' },
+    terminal: size !== null,
+    ...(image === null ? {} : { image }),
+  });
+  try {
+    await converse(entry, size, peer);
+  } finally {
+    await entry.end();
+  }
+}
+
+/** Passes bytes in both directions until the program ends or the peer goes. */
+async function converse(entry: Entry, size: Parameters<typeof startShell>[1], peer: WebSocket): Promise<void> {
+  if (peer.readyState !== peer.OPEN) return;
+  const gone = new Promise<null>((resolve) => peer.once('close', () => resolve(null)));
+  const outlet = new Outlet(peer, () => shell);
+  const shell: ShellProcess = startShell(entry, size, (chunk, stream) => {
+    outlet.send(stream === 0 ? chunk : Buffer.concat([Buffer.of(stream), chunk]));
+  });
+  let waiting = 0;
+  let done = Promise.resolve();
+  peer.on('message', (data: Buffer, isBinary: boolean) => {
+    // No more is received until the program has read this. Messages that had come before the pause wait for each other.
+    peer.pause();
+    waiting += 1;
+    done = done.then(async () => {
+      if (isBinary) await shell.write(data);
+      else obey(shell, data.toString('utf8'));
+      waiting -= 1;
+      if (waiting === 0) peer.resume();
+    });
+  });
+  peer.resume();
+  const watch = new AbortController();
+  void endRest(entry, shell, watch.signal);
+  const code = await Promise.race([shell.exited, gone]);
+  watch.abort();
+  if (code === null) return;
+  peer.send(JSON.stringify({ exit: code }));
+  peer.close(1000);
+}
+
+/** Ends what a program has started as soon as it has ended itself: it may hold the output open. */
+async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): Promise<void> {
+  const ended = (async () => {
+    while (!signal.aborted && (await entry.isRunning())) await sleep(POLL_INTERVAL_MS);
+  })();
+  await Promise.race([ended, shell.left]);
+  if (!signal.aborted) await entry.end();
+}
+
+const POLL_INTERVAL_MS = 100;
+
+function obey(shell: ShellProcess, text: string): void {
+  const control = parseControl(text);
+  if (control === null) return;
+  if ('resize' in control) shell.resize(control.resize);
+  else if ('eof' in control) shell.endInput();
+}

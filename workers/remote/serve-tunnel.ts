@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { WebSocket } from 'ws';
+import { CLOSE, parseControl } from '../../shared/remote/model.js';
+import type { RemoteSessionRow } from '../../shared/remote/store.js';
+import { socketsOfNamespace } from '../network/listening-sockets.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import { Outlet } from './outlet.js';
+import type { RemoteDeps } from './remote-deps.js';
+import type { Target } from './target.js';
+
+const CONNECT_MS = 5_000;
+
+/** Connects a WebSocket to a port of a replica. Resolves when the connection has ended. */
+export async function serveTunnel(
+  deps: RemoteDeps,
+  { port: wanted }: RemoteSessionRow,
+  target: Target,
+  peer: WebSocket,
+): Promise<void> {
+  const port = wanted ?? target.replica.port;
+  const socket = port !== null && (await isReachable(deps, target, port)) ? await opened(target.replica, port) : null;
+  if (socket === null) {
+    peer.resume();
+    peer.close(CLOSE.notFound, 'nothing listens on the port');
+    return;
+  }
+  const closed = once(socket, 'close');
+  pass(socket, peer);
+  await closed.catch(() => undefined);
+}
+
+/** True if a process of the replica itself listens on this port, as the host reaches it. */
+async function isReachable({ sandbox }: RemoteDeps, { replica, process }: Target, port: number): Promise<boolean> {
+  const networks = sandbox.allNetworks;
+  if (!networks?.owns(replica.address)) {
+    const ports = await sandbox.listeningPorts(sandboxIdOf(replica), process);
+    return ports === null ? port === replica.port : ports.includes(port);
+  }
+  const own = await networks.portBehind(replica.address, port);
+  // Without root the host reaches one port of a network.
+  if (networks.level === 'rootless' && port !== replica.port) return false;
+  return ((await socketsOfNamespace(process.pid)) ?? []).some((listener) => listener.port === own);
+}
+
+/** Resolves to the connection; null if it is refused. */
+function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise<Socket | null> {
+  const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, timeout: CONNECT_MS });
+  return new Promise((resolve) => {
+    const fail = () => {
+      socket.destroy();
+      resolve(null);
+    };
+    socket.once('error', fail);
+    socket.once('timeout', fail);
+    socket.once('connect', () => {
+      socket.off('error', fail);
+      socket.off('timeout', fail);
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+  });
+}
+
+/** Passes bytes in both directions. Each direction ends for itself, and what is not taken makes the other side wait. */
+function pass(socket: Socket, peer: WebSocket): void {
+  const outlet = new Outlet(peer, () => socket);
+  let failed = false;
+  socket.on('data', (chunk) => outlet.send(chunk));
+  socket.once('end', () => peer.send(JSON.stringify({ eof: true }), () => undefined));
+  socket.on('error', () => {
+    failed = true;
+  });
+  socket.once('close', () => {
+    // What is paused would not read that the other side closes as well.
+    peer.resume();
+    if (failed) peer.close(CLOSE.fault, 'the connection broke off');
+    else peer.close(1000);
+  });
+  peer.once('close', () => socket.destroy());
+  peer.on('message', (data: Buffer, isBinary: boolean) => {
+    if (!isBinary) {
+      const control = parseControl(data.toString('utf8'));
+      if (control !== null && 'eof' in control) socket.end();
+    } else if (socket.writable && !socket.write(data)) {
+      peer.pause();
+      socket.once('drain', () => peer.resume());
+    }
+  });
+  if (peer.readyState === peer.OPEN) peer.resume();
+  else socket.destroy();
+}

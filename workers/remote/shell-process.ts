@@ -1,0 +1,127 @@
+import { write as writeToFile } from 'node:fs';
+import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type IPty, spawn as spawnInTerminal } from '@lydell/node-pty';
+import { type Size, STREAM } from '../../shared/remote/model.js';
+import { spawnEntry } from '../sandbox/own-child.js';
+import type { Entry } from '../sandbox/sandbox.js';
+
+/** Receives what a shell prints. `stream` is 0 for a terminal, else one of `STREAM`. */
+export type OnOutput = (chunk: Buffer, stream: number) => void;
+
+/** A program that somebody uses from afar. */
+export interface ShellProcess {
+  /** Resolves when it has taken the bytes, or does not take any more. */
+  write(chunk: Buffer): Promise<void>;
+  /** Ends its standard input. */
+  endInput(): void;
+  resize(size: Size): void;
+  /** Stops and continues to read what it prints. */
+  pause(): void;
+  resume(): void;
+  /** Resolves when the process that was started has ended, although its output may be held open. */
+  readonly left: Promise<void>;
+  /** Its exit code as a shell counts it, after everything that it printed. */
+  readonly exited: Promise<number>;
+}
+
+/** Starts the program of an entry, in a terminal of this size or with pipes. */
+export function startShell(entry: Entry, size: Size | null, onOutput: OnOutput): ShellProcess {
+  return size === null ? startPiped(entry, onOutput) : startInTerminal(entry, size, onOutput);
+}
+
+/** The runtime copies between this terminal and the one in the container, which has what a terminal does with the bytes. */
+const RAW = ['/bin/sh', '-c', 'stty raw -echo && printf R && exec "$@"', 'raw'];
+const RETRY_MS = 10;
+
+function startInTerminal({ argv, env }: Entry, { columns, rows }: Size, onOutput: OnOutput): ShellProcess {
+  const [file = '', ...args] = [...RAW, ...argv];
+  const options = { cwd: '/', env: { ...env }, cols: columns, rows, encoding: null };
+  const terminal: IPty & { fd?: number } = spawnInTerminal(file, args, options);
+  // Without an encoding, which the library's types do not know, these are bytes.
+  let ready: (() => void) | null = null;
+  const raw = new Promise<void>((resolve) => {
+    ready = resolve;
+  });
+  terminal.onData((chunk: string | Buffer) => {
+    // The first byte says that this terminal echoes no input.
+    const bytes = Buffer.from(chunk).subarray(ready === null ? 0 : 1);
+    ready?.();
+    ready = null;
+    if (bytes.length > 0) onOutput(bytes, 0);
+  });
+  let ended = false;
+  const exited = new Promise<number>((resolve) => {
+    terminal.onExit(({ exitCode, signal }) => {
+      ended = true;
+      ready?.();
+      resolve(signal ? 128 + signal : exitCode);
+    });
+  });
+  return {
+    exited,
+    left: exited.then(() => undefined),
+    async write(chunk) {
+      await raw;
+      for (let left = chunk; left.length > 0 && !ended && terminal.fd !== undefined; ) {
+        const written = await writeNow(terminal.fd, left);
+        if (written < 0) return;
+        if (written === 0) await sleep(RETRY_MS);
+        left = left.subarray(written);
+      }
+    },
+    endInput: () => terminal.write('\u0004'),
+    resize: (size) => {
+      if (!ended) terminal.resize(size.columns, size.rows);
+    },
+    pause: () => terminal.pause(),
+    resume: () => terminal.resume(),
+  };
+}
+
+/** Returns how many bytes the terminal has taken; -1 if it is gone. */
+function writeNow(fd: number, chunk: Buffer): Promise<number> {
+  return new Promise((resolve) => {
+    writeToFile(fd, chunk, (error, written) => {
+      if (error === null) resolve(written);
+      else resolve(error.code === 'EAGAIN' ? 0 : -1);
+    });
+  });
+}
+
+function startPiped(entry: Entry, onOutput: OnOutput): ShellProcess {
+  const child = spawnEntry(entry);
+  const { stdin, stdout, stderr } = child;
+  stdout.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.output));
+  stderr.on('data', (chunk: Buffer) => onOutput(chunk, STREAM.error));
+  // The command may end before it has read everything.
+  stdin.on('error', () => undefined);
+  const exited = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(127));
+    child.once('close', (code, signal) => resolve(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
+  });
+  const left = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  return {
+    exited,
+    left,
+    write: (chunk) => taken(stdin, chunk),
+    endInput: () => stdin.end(),
+    resize: () => undefined,
+    pause: () => {
+      stdout.pause();
+      stderr.pause();
+    },
+    resume: () => {
+      stdout.resume();
+      stderr.resume();
+    },
+  };
+}
+
+function taken(stream: Writable, chunk: Buffer): Promise<void> {
+  if (!stream.writable || stream.write(chunk)) return Promise.resolve();
+  return new Promise((resolve) => {
+    for (const event of ['drain', 'close', 'error']) stream.once(event, () => resolve());
+  });
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { Db } from '../../shared/core/database/database-client.js';
+import { oneRow } from '../../shared/core/database/database-client.js';
+import type { RemoteSessionRow } from '../../shared/remote/store.js';
+import type { ReplicaRow } from '../replicas/rows.js';
+import { processOf } from '../runtime/process/replica-sandbox.js';
+import type { DetachedProcess, EntryCommand } from '../sandbox/sandbox.js';
+import type { RemoteDeps } from './remote-deps.js';
+
+/** The running replica of a session. */
+export interface Target {
+  replica: ReplicaRow;
+  process: DetachedProcess;
+  /** The folder and the user of an image with a process of its own; null for all others. */
+  image: NonNullable<EntryCommand['image']> | null;
+}
+
+/** Returns the replica of a session; null if its process has ended. */
+export async function targetOf(
+  { db, hostId, sandbox, loadRelease }: RemoteDeps,
+  session: RemoteSessionRow,
+): Promise<Target | null> {
+  const replica = await findReplica(db, session.replica_id, hostId);
+  if (replica === null || replica.pid === null) return null;
+  const process = processOf(replica);
+  if (!(await sandbox.isAlive(process))) return null;
+  const { image } = await loadRelease(replica.deployment_id, replica.run_id);
+  const { process: own, workingDirectory } = image.manifest;
+  return { replica, process, image: own === undefined ? null : { cwd: join('/', workingDirectory), user: own.user } };
+}
+
+function findReplica(db: Db, id: string, hostId: string): Promise<ReplicaRow | null> {
+  return oneRow<ReplicaRow>(db, 'select * from replicas where id = :id and host_id = :hostId', { id, hostId });
+}
