@@ -59,7 +59,7 @@ suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, fu
   it('shows it on the canvas, by name and status', async () => {
     await window.follow('Workspace', 'Canvas');
     await window.page
-      .getByRole('group', { name: /, web$/ })
+      .getByRole('group', { name: /, Web service$/ })
       .getByText('Live')
       .waitFor();
     await window.checkAccess('the canvas');
