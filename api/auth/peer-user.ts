@@ -86,7 +86,7 @@ function word(bytes: number[]): string {
 let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
-/** Reads the tables. Lookups share a read, but never one that began before the lookup. */
+/** Reads the socket tables. A read that is under way may be too old for a new lookup, so lookups share the next one. */
 function readTables(): Promise<string> {
   if (!current) {
     current = readNow().finally(() => {

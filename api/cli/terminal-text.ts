@@ -5,7 +5,7 @@ const ESCAPES =
   /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
 const COLOURS = /^\u001b\[[0-9;]*m$/;
-/** Colours, and the characters of shared/core/plain-text.ts except line breaks and tabs. */
+/** What is escaped in printed text: colour sequences and control characters, except line breaks and tabs. */
 const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;

@@ -38,7 +38,7 @@ export class Metrics {
   readonly #db: Db;
   readonly #engine: Engine;
 
-  /** `mostServices` is the number of services with separate labels. */
+  /** At most `mostServices` services have labels of their own. The others are counted together. */
   constructor(db: Db, engine: Engine, mostServices: number) {
     const registers = [this.#registry];
     this.#services = new ServiceMetrics(this.#registry, db, mostServices);

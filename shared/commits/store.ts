@@ -136,7 +136,7 @@ export async function watchService(
     .merge();
 }
 
-/** Ends watches that are no longer needed, and deletes repositories without services. */
+/** Ends the watches that no service needs. Deletes the records of repositories that no service uses. */
 export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,

@@ -38,7 +38,7 @@ interface LeaseRules {
   columns?: readonly string[];
   /** SQL: what a claim sets besides the lease. */
   onClaim?: string;
-  /** SQL: what each event sets, except events of the lease. */
+  /** SQL: assignments that every event adds to its update, except events of the lease. */
   onEvent?: string;
   /** SQL of columns that change when a record ends. */
   onEnd?: Readonly<Record<string, string>>;

@@ -38,7 +38,7 @@ export async function rollUp(db: Db): Promise<void> {
   }
 }
 
-/** Makes steps of one length from shorter ones, for a limited span. Returns true if it reached the present. */
+/** Sums up shorter steps in steps of `step` seconds, for a limited span. Returns true if it reached the present. */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
   const made = await oneRow<{ reached: boolean }>(
     db,

@@ -121,8 +121,8 @@ export async function findMovedPush(
 }
 
 /**
- * Ends pushes of this branch and commit that wait to be settled, to make room for a new one. Their deployments were
- * cancelled or have ended.
+ * Marks the unsettled pushes of this branch and commit as settled. Only one may be unsettled at a time. The caller has
+ * made sure that none of their deployments goes on.
  */
 export async function giveUpPushes(
   trx: Transaction,

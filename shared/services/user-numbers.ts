@@ -24,7 +24,8 @@ export async function assertUserLeft(trx: Transaction, workspaceId: string): Pro
 }
 
 /**
- * Frees the user of a service that is about to be deleted. Another service gets it once nothing of this one is left.
+ * Frees the operating system's user of a service that is about to be deleted. Another service gets this user once no
+ * file and no process of the old one is left.
  */
 export async function freeUserNumber(trx: Transaction, serviceId: string): Promise<void> {
   await trx.raw(

@@ -10,7 +10,7 @@ export interface DataHost {
   /** The value of `data_servers.host_id` for its servers. */
   readonly hostId: string;
   readonly health: ServerHealth;
-  /** Returns the path of the server's program on this worker's host, where copies are checked with it. Throws `ReleaseError`. */
+  /** Returns the path of the server's program on this host, which checks backups. Throws `ReleaseError` if it is missing. */
   programOf(spec: ReleaseSpec): Promise<string>;
   /** Returns the server's data folder; null if this worker's host cannot read it. Then the server sends its files. */
   dataFolderOf(serviceId: string): string | null;

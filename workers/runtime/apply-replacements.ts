@@ -59,7 +59,7 @@ async function dataServersAmong(db: Db, rows: readonly ReplicaRow[]): Promise<Se
   return new Set(known.flatMap((server) => server?.id ?? []));
 }
 
-/** Returns false also if that is unknown, for example because the release cannot be read. */
+/** Returns true if the host has room for the replica. Returns false if that is unknown, for example without its release. */
 async function fits({ log }: Deps, row: ReplicaRow, hasRoom: (row: ReplicaRow) => Promise<boolean>): Promise<boolean> {
   try {
     return await hasRoom(row);

@@ -111,7 +111,7 @@ export function hostMounts(host: ContainedHost, plan: Plan): Mount[] {
   ];
 }
 
-/** Returns true if no path that must stay hidden is in a folder that the image programs can see. */
+/** Returns false if skopeo, umoci or buildah could see a path of the host that must stay hidden. */
 export function canHideFromImageTools({ hidden }: Pick<Host, 'hidden'>): boolean {
   return !hidden.some((path) => SEEN_BY_IMAGE_TOOLS.some((folder) => isBelow(path, folder)));
 }

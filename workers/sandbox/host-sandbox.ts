@@ -61,7 +61,7 @@ interface Dependencies extends SandboxPlace {
  */
 const ENDED_AT_ONCE = 4;
 
-/** Runs commands on this host at the level that was found at start. */
+/** Runs commands on this host at the isolation level that the worker detected when it started. */
 export class HostSandbox implements Sandbox {
   readonly #place: SandboxPlace;
   readonly #processes: SandboxProcesses;

@@ -32,7 +32,7 @@ export interface SandboxSpec {
   volumes?: readonly SandboxVolume[];
   /** Folders of tools that the command may read and execute. Their `bin` folders come first in its PATH, in this order. */
   tools?: readonly string[];
-  /** Immutable content that the command sees as its folder. What the command writes goes to `directory`. */
+  /** Content that is never changed, the lower layer of the command's working folder. Its writes go to `directory`. */
   image?: string;
   /**
    * Makes the image the root of the command's file system, with the image's users. Without a command, starts the

@@ -40,7 +40,7 @@ export const hookRoutes = [
     body: CreateHookBody,
     status: 201,
     response: CreatedHookResponse,
-    // A receipt would store the answer, which contains the secret.
+    // It takes no Idempotency-Key: the stored receipt would contain the answer, and with it the secret.
     keyed: false,
     handler: async (request) => {
       const { deps, trx, body } = request;

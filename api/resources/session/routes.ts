@@ -52,7 +52,7 @@ export const sessionRoutes = [
     handler: async (request) => {
       const { deps, limits, ctx, body } = request;
       const guess = await limits.guesses.password(ctx, body.email);
-      // Only the comparison happens in its turn: later waits for the database do not delay other sign-ins.
+      // Only the password check takes a turn in the queue. The queries after it do not delay other sign-ins.
       const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
       const signedIn = await signIn(deps.db, deps, { ...body, ...(await inputOf(request)), verify });
       await guess.giveBack();

@@ -10,7 +10,7 @@ export interface FoundFramework {
   version: string | null;
 }
 
-/** The facts about an application that rows of the frameworks' table use. */
+/** What is known about an application when the frameworks of `frameworks.ts` are compared with it. */
 export interface Application {
   files: ProjectFiles;
   manifest: PackageManifest;

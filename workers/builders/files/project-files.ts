@@ -9,7 +9,7 @@ import { VERSION_FILES } from '../toolchains/version-files.js';
 
 /** The files of a project that detection uses: their names, and the content of those that tell how to build it. */
 export interface ProjectFiles {
-  /** Returns true for a file or folder of this name. Paths below the folder work too, down to a certain depth. */
+  /** Returns true if the project has a file or folder of this name or relative path, down to a limited depth. */
   has(name: string): boolean;
   /** Returns a file's text; undefined if there is none. */
   text(name: string): string | undefined;

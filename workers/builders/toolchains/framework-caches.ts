@@ -21,7 +21,7 @@ const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 /** The assets that the Rails pipeline has compiled. */
 export const RAILS_CACHE = 'tmp/cache/assets';
 
-/** Matches each of these folders, also below the project's folder. No image contains them. */
+/** Matches the paths of cache folders at any depth of a project. Images are built without them. */
 const LEFT_OUT = new RegExp(
   `(^|/)(${[...FOLDERS.map(([, folder]) => folder), ...MADE_ANEW, RAILS_CACHE].map((folder) => folder.replace(/[.\\]/g, '\\$&')).join('|')})$`,
 );

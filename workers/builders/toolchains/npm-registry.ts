@@ -9,7 +9,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 const LIST_MS = 60_000;
 const INSTALL_MS = 10 * 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
-/** Tenants name versions, so only this may reach npm's command line. */
+/** Tenants choose the versions, so only names and versions that match these patterns reach npm's command line. */
 const PACKAGE = /^(@[a-z0-9-]+\/)?[a-z0-9][a-z0-9._-]*$/;
 const VERSION = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/;
 const NOT_THERE = ['E404', 'ETARGET', 'ENOVERSIONS'];

@@ -9,7 +9,7 @@ import { choosePort, portsOf, wayTo } from './choose-port.js';
 import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 const ANSWER_MS = 1_000;
-/** Polling interval in the host's network, in milliseconds: a sandbox's sockets are searched among all of the host. */
+/** Polling interval in the host's network, in milliseconds. Each poll searches all sockets of the host. */
 const POLL_INTERVAL_MS = 500;
 /**
  * Polling interval in a network of its own, in milliseconds. For each poll the kernel walks through its table of all

@@ -11,7 +11,7 @@ import { findSwarmKinds } from './server-images.js';
 import { SwarmData, type SwarmDataDeps } from './swarm-data.js';
 import { SwarmHost } from './swarm-host.js';
 
-/** What a worker has with every runtime. */
+/** The dependencies that a worker passes to every runtime. */
 export type SharedDeps = Omit<ReplicaRuntimeDeps, 'hostId'> & Pick<SwarmDataDeps, 'keyring' | 'toolchains' | 'servers'>;
 
 /** Namespace of the host id, which is derived from the swarm's id, so that all its workers compute the same one. */
