@@ -125,16 +125,16 @@ for (const level of LEVELS) {
     it('sweep ends the others if one cannot be ended', async function () {
       if (level !== 'root') this.skip();
       const [first, second] = [await start('sleep 300'), await start('sleep 300')];
-      // A group below its own cannot be removed with it.
+      // The groups of commands beside its own are removed with it, but not what is below these.
       const groups = await ground.cgroupsOf(first.spec.id);
       expect(groups.length).to.be.greaterThan(0);
-      for (const group of groups) await mkdir(join(group, 'below'));
+      for (const group of groups) await mkdir(join(group, 'below', 'deep'), { recursive: true });
       try {
         await ground.sandbox.sweep(async () => () => false);
         expect(await ground.left()).to.deep.equal([]);
         expect(await ground.cgroupsOf(second.spec.id)).to.deep.equal([]);
       } finally {
-        for (const group of groups) await rmdir(join(group, 'below'));
+        for (const group of groups) for (const path of ['below/deep', 'below']) await rmdir(join(group, path));
       }
       await ground.sandbox.sweep(async () => () => false);
       expect(await ground.cgroupsOf(first.spec.id)).to.deep.equal([]);
