@@ -100,6 +100,7 @@ describe('Sweeps', () => {
       storage: 'host',
       users: 'host',
       volumes: 'host',
+      'service-volumes': 'host',
       'ended-jobs': 'platform',
       away: 'platform',
     });
