@@ -49,7 +49,7 @@ call('DiskUsage').on('response', ({ 'grpc-status': status }) => console.log('dis
 call('Solve').once('data', (answer) => {
   console.log('buildkit says', String(answer));
   if (existsSync('broken')) {
-    console.log('#8 0.312 Error: the cause');
+    console.error('#8 0.312 Error: the cause');
     console.error('failed to solve: process "sh -c npm run build" did not complete successfully: exit code: 1');
     process.exit(1);
   }
