@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http';
+import { createRequire } from 'node:module';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import type { WebSocket, WebSocketServer } from 'ws';
 import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
+import { lazily } from '../../shared/core/lazily.js';
 import type { Logger } from '../../shared/core/log.js';
 import {
   CLIENT_PATHS,
@@ -39,6 +41,7 @@ const MAX_FAILED_LOOKS = 15;
 const PING_MS = 25_000;
 /** How long a client may take to read why it was closed, in milliseconds. */
 const LINGER_MS = 1_000;
+const ACCESS_ENDED = 'the key or the session that opened it ended, or its owner may not use it any more';
 
 /** One client's connection. */
 interface Connection {
@@ -61,7 +64,13 @@ export class RemoteAccess {
   readonly #connections = new Set<Connection>();
   readonly #uses = new TunnelUses((session, facts) => this.#record(noteTunnelUse(this.#db, session, { ...facts })));
   readonly #ends = new Set<Promise<void>>();
-  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
+  /** Made for the first connection: most API processes have none for a long time. */
+  readonly #sockets = lazily(() => {
+    const { WebSocketServer: Server } = createRequire(import.meta.url)('ws') as {
+      WebSocketServer: typeof WebSocketServer;
+    };
+    return new Server({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false });
+  });
   readonly #timers: NodeJS.Timeout[];
   #looks = 0;
   #failedLooks = 0;
@@ -106,7 +115,7 @@ export class RemoteAccess {
       await this.#close(session, ACCESS_ENDED, null);
       return refuse(socket, '403 Forbidden');
     }
-    this.#sockets.handleUpgrade(request, socket, head, (client) => void this.#connect(session, client));
+    this.#sockets().handleUpgrade(request, socket, head, (client) => void this.#connect(session, client));
     // A handshake that fails has closed the socket, and nothing is open then.
   }
 
@@ -117,7 +126,7 @@ export class RemoteAccess {
       refuse(socket, '404 Not Found');
       return;
     }
-    this.#sockets.handleUpgrade(request, socket, head, (worker) => {
+    this.#sockets().handleUpgrade(request, socket, head, (worker) => {
       worker.on('error', () => worker.terminate());
       worker.pause();
       arrive(worker);
@@ -230,8 +239,6 @@ export class RemoteAccess {
     for (const { client } of this.#connections) if (client.readyState === client.OPEN) client.ping();
   }
 }
-
-const ACCESS_ENDED = 'the key or the session that opened it ended, or its owner may not use it any more';
 
 /** Ends a connection for a reason of the platform. The worker's end is ended at once, the client is told why. */
 function end(connection: Connection, code: number, reason: string): void {

@@ -1,12 +1,16 @@
-import { WebSocket } from 'ws';
+import { createRequire } from 'node:module';
+import type { WebSocket } from 'ws';
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
+import { lazily } from '../../shared/core/lazily.js';
 import { CLOSE, MAX_MESSAGE_BYTES, parseSummons, type Summons, WORKER_PATH } from '../../shared/remote/model.js';
 import { findRemoteSession } from '../../shared/remote/store.js';
 import type { RemoteDeps } from './remote-deps.js';
 import { serveShell } from './serve-shell.js';
 import { serveTunnel } from './serve-tunnel.js';
 import { targetOf } from './target.js';
+
+const ws = lazily(() => createRequire(import.meta.url)('ws') as { WebSocket: typeof WebSocket });
 
 const HANDSHAKE_MS = 5_000;
 /** How long the last bytes may take to a slow client, in milliseconds. */
@@ -51,7 +55,7 @@ export class RemoteEnds {
       // Masks protect proxies from scripts of a page. An empty one costs nothing.
       generateMask: (mask: Buffer) => void mask.fill(0),
     };
-    const peer = new WebSocket(url, options);
+    const peer = new (ws().WebSocket)(url, options);
     // Another worker of the host may have been faster.
     peer.on('error', (error) => this.#deps.log.debug({ err: error, sessionId }, 'a connection to the API failed'));
     peer.once('open', () => {

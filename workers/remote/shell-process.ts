@@ -1,11 +1,16 @@
 import { write as writeToFile } from 'node:fs';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import type { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type IPty, spawn as spawnInTerminal } from '@lydell/node-pty';
+import type Pty from '@lydell/node-pty';
+import { lazily } from '../../shared/core/lazily.js';
 import { type Size, STREAM } from '../../shared/remote/model.js';
 import { spawnEntry } from '../sandbox/own-child.js';
 import type { Entry } from '../sandbox/sandbox.js';
+
+/** Native code that only terminals need: without it a worker starts all the same. */
+const pty = lazily(() => createRequire(import.meta.url)('@lydell/node-pty') as typeof Pty);
 
 /** Receives what a shell prints. `stream` is 0 for a terminal, else one of `STREAM`. */
 export type OnOutput = (chunk: Buffer, stream: number) => void;
@@ -38,7 +43,7 @@ const RETRY_MS = 10;
 function startInTerminal({ argv, env }: Entry, { columns, rows }: Size, onOutput: OnOutput): ShellProcess {
   const [file = '', ...args] = [...RAW, ...argv];
   const options = { cwd: '/', env: { ...env }, cols: columns, rows, encoding: null };
-  const terminal: IPty & { fd?: number } = spawnInTerminal(file, args, options);
+  const terminal: Pty.IPty & { fd?: number } = pty().spawn(file, args, options);
   // Without an encoding, which the library's types do not know, these are bytes.
   let ready: (() => void) | null = null;
   const raw = new Promise<void>((resolve) => {
