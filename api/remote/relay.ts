@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { MAX_BUFFERED_BYTES } from '../../shared/remote/model.js';
+import { Outlet } from '../../shared/remote/outlet.js';
 
 export interface RelayHooks {
   /** Called with each message from the worker, before it is passed on. */
@@ -37,12 +37,9 @@ function isSendable(code: number): boolean {
 }
 
 function pump(from: WebSocket, to: WebSocket, seen: (data: Buffer, isBinary: boolean) => void): void {
+  const outlet = new Outlet(to, () => from);
   from.on('message', (data: Buffer, isBinary: boolean) => {
     seen(data, isBinary);
-    if (to.readyState !== to.OPEN) return;
-    to.send(data, { binary: isBinary }, () => {
-      if (from.isPaused && to.bufferedAmount <= MAX_BUFFERED_BYTES / 2) from.resume();
-    });
-    if (to.bufferedAmount > MAX_BUFFERED_BYTES) from.pause();
+    if (to.readyState === to.OPEN) outlet.send(data, isBinary);
   });
 }

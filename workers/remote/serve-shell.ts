@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
 import { parseControl } from '../../shared/remote/model.js';
+import { Outlet } from '../../shared/remote/outlet.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
 import type { Entry } from '../sandbox/sandbox.js';
-import { Outlet } from './outlet.js';
 import type { RemoteDeps } from './remote-deps.js';
 import { type ShellProcess, startShell } from './shell-process.js';
 import type { Target } from './target.js';
+
+const POLL_INTERVAL_MS = 100;
 
 /** Starts the user's own shell of the container's system. `exec` leaves no shell around it. */
 const LOGIN_SHELL = `
@@ -16,13 +18,13 @@ case $shell in ''|*/nologin|*/false|/bin/sh) shell=$(command -v bash) ;; esac
 [ -x "$shell" ] || shell=/bin/sh
 exec "$shell"`;
 
-/** Returns the argument vector of a shell's command: an array as it is, a string through \`sh -c\`. */
+/** Returns the argument vector of a shell's command: an array as it is, a string through `sh -c`. */
 function argumentsOf(command: RemoteSessionRow['command']): string[] {
   if (Array.isArray(command)) return command;
   return ['/bin/sh', '-c', command ?? LOGIN_SHELL];
 }
 
-/** Runs the command of a shell beside a replica, with the other end at \`peer\`. Resolves when nothing of it is left. */
+/** Runs the command of a shell beside a replica, with the other end at `peer`. Resolves when nothing of it is left. */
 export async function serveShell(
   { sandbox }: RemoteDeps,
   session: RemoteSessionRow,
@@ -84,8 +86,6 @@ async function endRest(entry: Entry, shell: ShellProcess, signal: AbortSignal): 
   await Promise.race([ended, shell.left]);
   if (!signal.aborted) await entry.end();
 }
-
-const POLL_INTERVAL_MS = 100;
 
 function obey(shell: ShellProcess, text: string): void {
   const control = parseControl(text);

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { CLOSE, parseControl } from '../../shared/remote/model.js';
+import { Outlet } from '../../shared/remote/outlet.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { socketsOfNamespace } from '../network/listening-sockets.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
-import { Outlet } from './outlet.js';
 import type { RemoteDeps } from './remote-deps.js';
 import type { Target } from './target.js';
 

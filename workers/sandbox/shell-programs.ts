@@ -111,7 +111,7 @@ exit "$_code"
 
 /**
  * Runs on the host after a detached container has ended, even if no worker lives, and records how it ended. Arguments:
- * the file with the exit code, a file with a line \`oom_kill <count>\` or '', the file to write.
+ * the file with the exit code, a file with a line `oom_kill <count>` or '', the file to write.
  */
 export const RECORD = `#!/bin/sh
 code=$(cat "$1") oom_file=$2 exit_file=$3

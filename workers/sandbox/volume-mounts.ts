@@ -11,8 +11,8 @@ export const IMAGE = 'image';
 /**
  * Runs on the host, in a mount namespace of its own if there are images: locks and mounts volumes and becomes the program that starts the
  * container. Mounts, loop devices and locks end with the last process that has them, so that none is left whatever dies.
- * Arguments: the number of volumes; the user who owns their content; for each volume its folder, \`exclusive\` or \`shared\`, and
- * \`grow\` or \`keep\`; the program's argument vector.
+ * Arguments: the number of volumes; the user who owns their content; for each volume its folder, `exclusive` or `shared`, and
+ * `grow` or `keep`; the program's argument vector.
  */
 export const MOUNT_VOLUMES = `#!/bin/sh
 fail() {

@@ -29,7 +29,7 @@ export async function shell(cli: Cli, name?: string): Promise<void> {
   }
 }
 
-/** Runs the command after \`--\` beside a replica, with its standard input, output and error apart. Throws its exit code. */
+/** Runs the command after `--` beside a replica, with its standard input, output and error apart. Throws its exit code. */
 export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
   const { command, streams } = cli;
   const [name, ...others] = words.slice(0, words.length - command.length);

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { MAX_BUFFERED_BYTES } from '../../shared/remote/model.js';
+import { MAX_BUFFERED_BYTES } from './model.js';
 
 /** Something that can be read more slowly. */
 interface Source {
@@ -7,7 +7,7 @@ interface Source {
   resume(): unknown;
 }
 
-/** Sends bytes to a WebSocket, and pauses their source while it takes none. */
+/** Sends messages to a WebSocket, and pauses their source while it takes none. */
 export class Outlet {
   readonly #peer: WebSocket;
   readonly #source: () => Source;
@@ -18,8 +18,8 @@ export class Outlet {
     this.#source = source;
   }
 
-  send(chunk: Buffer): void {
-    this.#peer.send(chunk, { binary: true }, () => this.#sent());
+  send(chunk: Buffer, isBinary = true): void {
+    this.#peer.send(chunk, { binary: isBinary }, () => this.#sent());
     if (this.#paused || this.#peer.bufferedAmount <= MAX_BUFFERED_BYTES) return;
     this.#paused = true;
     this.#source().pause();
