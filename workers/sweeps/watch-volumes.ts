@@ -27,8 +27,10 @@ export async function watchVolumes(deps: Deps): Promise<string[]> {
   const failure = 'a volume was not measured';
   const facts = ({ id }: VolumeRow) => ({ volumeId: id });
   return sweepEach(volumes, { ...deps, atOnce: AT_ONCE, failure, facts }, (volume) => {
-    const users = replicas.filter((row) => row.service_id === volume.service_id && row.pid !== null && row.pid > 0);
-    return watchVolume(deps, volume, users.find(({ volume_id }) => volume_id !== null) ?? null);
+    const user = replicas.find(
+      (row) => row.service_id === volume.service_id && row.volume_id !== null && row.pid !== null && row.pid > 0,
+    );
+    return watchVolume(deps, volume, user ?? null);
   });
 }
 

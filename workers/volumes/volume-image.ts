@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorMessage } from '../../shared/core/error-registry.js';
-import { unlessAbsent } from '../../shared/core/exists.js';
+import { exists } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/remove-folders.js';
 import { ReleaseError } from '../failures/explained-errors.js';
@@ -89,8 +89,8 @@ export async function growMounted(folder: string, pid: number): Promise<boolean>
 }
 
 /** Returns true if the volume is an image. */
-export async function hasImage(folder: string): Promise<boolean> {
-  return (await unlessAbsent(stat(join(folder, IMAGE)))) !== null;
+export function hasImage(folder: string): Promise<boolean> {
+  return exists(join(folder, IMAGE));
 }
 
 async function allocate(path: string, bytes: number): Promise<void> {

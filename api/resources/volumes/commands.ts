@@ -13,7 +13,9 @@ import {
   listVolumes,
   removeVolume,
   resizeVolume,
+  type VolumeView,
 } from '../../../shared/volumes/store.js';
+import { found } from '../../http/assertions.js';
 
 /** A service that the transaction has locked. */
 type LockedService = Pick<ServiceRow, 'id' | 'kind' | 'lifecycle_status' | 'configuration'>;
@@ -27,7 +29,7 @@ export async function addVolume(
   trx: Transaction,
   service: LockedService,
   { name, mountPath, sizeGb }: { name: string; mountPath: string; sizeGb: number },
-): Promise<VolumeRow> {
+): Promise<VolumeView> {
   if (!VOLUME_KINDS.includes(service.kind)) {
     const kinds = VOLUME_KINDS.join(', ');
     throw new AppError('invalid_request', `A service of kind ${service.kind} has no volumes; only ${kinds} do`);
@@ -46,7 +48,7 @@ export async function addVolume(
   assertSingleReplica(service, service.configuration);
   const id = uuidv7();
   await insertVolume(trx, { id, service_id: service.id, name, mount_path: mountPath, size_gb: sizeGb });
-  return foundVolume(await findVolume(trx, service.id, id));
+  return found(await findVolume(trx, service.id, id));
 }
 
 /** Makes a volume larger. Throws not_found, invalid_request if it would shrink, capacity_exceeded, and conflict. */
@@ -55,18 +57,17 @@ export async function growVolume(
   service: LockedService,
   volumeId: string,
   sizeGb: number,
-): Promise<VolumeRow> {
-  const volume = foundVolume(await findVolume(trx, service.id, volumeId));
+): Promise<VolumeView> {
+  const volume = found(await findVolume(trx, service.id, volumeId));
   assertNotDeleting(service);
   if (sizeGb < volume.size_gb) {
     throw invalidField('sizeGb', `cannot be less than the present ${volume.size_gb} GB: a volume only grows`);
   }
-  if (sizeGb > volume.size_gb) {
-    const others = (await listVolumes(trx, service.id)).filter(({ id }) => id !== volumeId);
-    assertFitsPlan([...others.map((other) => other.size_gb), sizeGb], service.configuration.plan);
-    await resizeVolume(trx, volumeId, sizeGb);
-  }
-  return foundVolume(await findVolume(trx, service.id, volumeId));
+  if (sizeGb === volume.size_gb) return volume;
+  const others = (await listVolumes(trx, service.id)).filter(({ id }) => id !== volumeId);
+  assertFitsPlan([...others.map((other) => other.size_gb), sizeGb], service.configuration.plan);
+  await resizeVolume(trx, volumeId, sizeGb);
+  return { ...volume, size_gb: sizeGb };
 }
 
 /** Deletes a volume with its content. Throws volume_in_use while a replica or a run has it mounted. */
@@ -120,10 +121,4 @@ function assertFitsPlan(sizes: readonly number[], planId: string): void {
 
 function assertNotDeleting({ lifecycle_status }: Pick<ServiceRow, 'lifecycle_status'>): void {
   if (lifecycle_status === 'deleting') throw conflict('The service is being deleted');
-}
-
-/** Returns the volume. Throws not_found if there is none. */
-function foundVolume<T>(volume: T | undefined): T {
-  if (volume === undefined) throw new AppError('not_found');
-  return volume;
 }

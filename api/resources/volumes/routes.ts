@@ -38,8 +38,7 @@ export const volumeRoutes = [
     response: VolumeResponse,
     handler: async (request) => {
       const service = await lockService(request);
-      const { id } = await addVolume(request.trx, service, request.body);
-      return { volume: presentVolume(found(await findVolume(request.trx, service.id, id))) };
+      return { volume: presentVolume(await addVolume(request.trx, service, request.body)) };
     },
   }),
   defineRoute({
@@ -54,8 +53,8 @@ export const volumeRoutes = [
     response: VolumeResponse,
     handler: async (request) => {
       const service = await lockService(request);
-      const { id } = await growVolume(request.trx, service, request.params.volumeId, request.body.sizeGb);
-      return { volume: presentVolume(found(await findVolume(request.trx, service.id, id))) };
+      const { params, body } = request;
+      return { volume: presentVolume(await growVolume(request.trx, service, params.volumeId, body.sizeGb)) };
     },
   }),
   defineRoute({
