@@ -90,32 +90,42 @@ export function goneServices(db: Db, ids: readonly string[]): Promise<string[]> 
   );
 }
 
+/** A commit that was pushed to a branch of a service. */
+interface PushedCommit {
+  serviceId: string;
+  ref: string;
+  commitSha: string;
+}
+
+/** The deployment of a pushed commit, which may be that of a preview. */
+interface DeployedPush {
+  id: string;
+  deployed_service_id: string;
+}
+
 /**
  * Returns the deployment of this commit that an earlier push to the branch has queued.
  * It is open, or live while the branch has not moved yet.
  */
-export async function findOpenPush(
-  trx: Transaction,
-  { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
-): Promise<{ id: string; deployed_service_id: string } | null> {
-  return oneRow<{ id: string; deployed_service_id: string }>(
-    trx,
-    `select p.id, d.service_id as deployed_service_id from pushes p join deployments d on d.id = p.id
-      where p.service_id = :serviceId and p.ref = :ref and p.commit_sha = :commitSha and p.settled_at is null
-        and (d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`,
-    { serviceId, ref, commitSha },
-  );
+export function findOpenPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
+  const isOpen = `(d.status = 'live' or d.finished_at is null and d.cancel_requested_at is null)`;
+  return findPush(trx, pushed, `p.settled_at is null and ${isOpen}`);
 }
 
 /** Returns the live deployment of the push that moved the branch to this commit. */
-export async function findMovedPush(
+export function findMovedPush(trx: Transaction, pushed: PushedCommit): Promise<DeployedPush | null> {
+  return findPush(trx, pushed, `p.moved and d.status = 'live'`);
+}
+
+function findPush(
   trx: Transaction,
-  { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
-): Promise<{ id: string; deployed_service_id: string } | null> {
-  return oneRow<{ id: string; deployed_service_id: string }>(
+  { serviceId, ref, commitSha }: PushedCommit,
+  condition: string,
+): Promise<DeployedPush | null> {
+  return oneRow<DeployedPush>(
     trx,
     `select p.id, d.service_id as deployed_service_id from pushes p join deployments d on d.id = p.id
-      where p.service_id = :serviceId and p.ref = :ref and p.commit_sha = :commitSha and p.moved and d.status = 'live'`,
+      where p.service_id = :serviceId and p.ref = :ref and p.commit_sha = :commitSha and ${condition}`,
     { serviceId, ref, commitSha },
   );
 }
@@ -124,10 +134,7 @@ export async function findMovedPush(
  * Marks the unsettled pushes of this branch and commit as settled. Only one may be unsettled at a time. The caller has
  * made sure that none of their deployments goes on.
  */
-export async function giveUpPushes(
-  trx: Transaction,
-  { serviceId, ref, commitSha }: { serviceId: string; ref: string; commitSha: string },
-): Promise<void> {
+export async function giveUpPushes(trx: Transaction, { serviceId, ref, commitSha }: PushedCommit): Promise<void> {
   await trx('pushes')
     .where({ service_id: serviceId, ref, commit_sha: commitSha })
     .whereNull('settled_at')
