@@ -2,7 +2,7 @@ import { validate as isUuid } from 'uuid';
 import { AppError } from '../../shared/core/error-registry.js';
 import { type AccessFacts, type OperationName, POLICIES, type Policy, refusal } from '../../shared/identity/policy.js';
 import { findWorkspaceAccess } from '../../shared/identity/store.js';
-import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
+import { DEFAULT_WORKSPACE_CONFIGURATION, type WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 import type { ApiDeps } from '../http/api-deps.js';
 import type { ApiStep } from '../http/request-state.js';
 
@@ -21,18 +21,22 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
     const row = found ? found.workspace : await findWorkspaceAccess(db, workspaceId, caller.userId);
     // A key's owner knows that its workspace exists. A session must not learn which other workspaces exist.
     if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
-    const requireMfa = row.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
     const facts: AccessFacts = {
       role: row.role,
       scope: caller.scope,
       withKey: caller.kind === 'key',
       emailVerified: caller.emailVerified,
-      mfaMissing: requireMfa && !caller.secondFactor,
+      mfaMissing: isMfaMissing(row.configuration, caller.secondFactor),
     };
     assertPermitted(operation, facts);
     if (row.role === null) throw new AppError('not_found');
     ctx.state.workspace = { row, role: row.role, facts };
   };
+}
+
+/** Returns true if a workspace with this stored configuration demands a second factor that was not shown. */
+export function isMfaMissing(stored: Partial<WorkspaceConfiguration>, secondFactor: boolean): boolean {
+  return (stored.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa) && !secondFactor;
 }
 
 /** Throws the error with which the policy refuses the operation, if it does. */

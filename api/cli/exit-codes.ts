@@ -35,7 +35,8 @@ export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }
 
-const BY_STATUS: Readonly<Record<number, number>> = {
+type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+const BY_STATUS: Readonly<Record<number, ExitCode>> = {
   400: EXIT.usage,
   413: EXIT.usage,
   401: EXIT.notSignedIn,
@@ -49,6 +50,6 @@ const BY_STATUS: Readonly<Record<number, number>> = {
 };
 
 /** Returns the exit code for a failed answer of the API. */
-export function exitCodeOf(status: number): number {
+export function exitCodeOf(status: number): ExitCode {
   return BY_STATUS[status] ?? EXIT.unexpected;
 }

@@ -6,9 +6,8 @@ import { hostsOfFolder } from '../../shared/pushes/store.js';
 import { isForwarded, newForwardToken, serviceOfFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
 import { isPushSource } from '../../shared/services/service-source.js';
 import { findServiceBySlug, findServiceView, type ServiceView } from '../../shared/services/store.js';
-import { DEFAULT_WORKSPACE_CONFIGURATION } from '../../shared/workspaces/model.js';
 import { callerOfKey } from '../auth/authenticate.js';
-import { assertPermitted } from '../auth/authorize.js';
+import { assertPermitted, isMfaMissing } from '../auth/authorize.js';
 import type { ApiDeps, Caller } from '../http/api-deps.js';
 import { API_ROOT, type Endpoint } from '../http/endpoint.js';
 import { FairPlaces } from '../http/fair-places.js';
@@ -144,12 +143,11 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     // The forwarding host has already counted the request.
     if (!wasForwarded(ctx, request)) await limit(ctx);
     if (!found.workspace || caller.workspaceId !== request.workspaceId) throw missing();
-    const requireMfa = found.workspace.configuration.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa;
     const facts: AccessFacts = {
       role: found.workspace.role,
       scope: caller.scope,
       emailVerified: caller.emailVerified,
-      mfaMissing: requireMfa && !caller.secondFactor,
+      mfaMissing: isMfaMissing(found.workspace.configuration, caller.secondFactor),
     };
     const operation: OperationName = request.pushes ? 'deployment.create' : 'service.read';
     if (request.pushes && caller.scope !== 'write')

@@ -3,8 +3,10 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { LOST_SECONDS, type RemoteKind } from '../../shared/remote/model.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
+import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
+import { isMfaMissing } from '../auth/authorize.js';
 
-/** The operation of the policy that somebody needs for a session, at its beginning and as long as it lasts. */
+/** The operations that must be permitted to the person who opens a session, when it begins and while it lasts. */
 const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
 
 /** Uses a ticket and returns its session; null if there is none, it has expired, or that of a shell was used. */
@@ -79,16 +81,20 @@ export async function lostShells(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind'> & AccessFacts & { usable: boolean };
+type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind'> &
+  Omit<AccessFacts, 'mfaMissing'> & {
+    configuration: Partial<WorkspaceConfiguration>;
+    secondFactor: boolean;
+    usable: boolean;
+  };
 
-/** Which of these sessions may not go on: their key or browser session has ended, or its owner may not open one any more. */
+/** Returns which of these sessions must end: their key or browser session has ended, or its owner may not open one any more. */
 export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Promise<string[]> {
   const rows = await rowsOf<FactsRow>(
     db,
     `select r.id, r.kind, m.role, coalesce(k.scope, 'write') as scope, r.credential = 'key' as "withKey",
             u.email_verified_at is not null as "emailVerified",
-            coalesce(cast(w.configuration ->> 'requireMfa' as boolean), false) and
-              not (u.totp_confirmed_at is not null and (r.credential = 'key' or b.second_factor)) as "mfaMissing",
+            w.configuration, u.totp_confirmed_at is not null and (r.credential = 'key' or b.second_factor) as "secondFactor",
             coalesce(e.protected, false) as "protectedEnvironment",
             s.deleted_at is null and case r.credential
               when 'key' then k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and k.id is not null
@@ -104,10 +110,8 @@ export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Pro
       where r.id = any(?)`,
     [[...ids]],
   );
-  const allowed = new Set(
-    rows
-      .filter(({ usable, kind, ...facts }) => usable && refusal(OPERATIONS[kind], facts) === null)
-      .map(({ id }) => id),
-  );
+  const mayGoOn = ({ usable, kind, configuration, secondFactor, ...facts }: FactsRow) =>
+    usable && refusal(OPERATIONS[kind], { ...facts, mfaMissing: isMfaMissing(configuration, secondFactor) }) === null;
+  const allowed = new Set(rows.filter(mayGoOn).map(({ id }) => id));
   return ids.filter((id) => !allowed.has(id));
 }
