@@ -26,13 +26,11 @@ export type RunView = Static<typeof RunSchema>;
 
 const given = (minLength: number) => plainText(MAX_COMMAND_LENGTH, { minLength });
 
+/** A command line, or the argument vector of a program. */
+export const CommandText = Type.Union([given(1), Type.Array(given(0), { minItems: 1, maxItems: 200 })]);
+
 export const RunBody = Strict({
-  command: Type.Optional(
-    described(
-      Type.Union([given(1), Type.Array(given(0), { minItems: 1, maxItems: 200 })]),
-      'A command line for `sh -c`, or a program with its arguments',
-    ),
-  ),
+  command: Type.Optional(described(CommandText, 'A command line for `sh -c`, or a program with its arguments')),
   timeoutSeconds: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -5,6 +5,7 @@ import {
   countRemoteSessions,
   insertRemoteSession,
   lockRemoteSessions,
+  type NewRemoteSession,
   type RemoteSessionRow,
 } from '../../../shared/remote/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
@@ -13,7 +14,7 @@ import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import type { Caller } from '../../http/api-deps.js';
 import { lockLiveService } from '../services/lock-live-service.js';
-import { assertEntered, findReachableReplica } from './replica-store.js';
+import { assertEntered, findReachableReplica, type ReachableReplica } from './replica-store.js';
 import type { ShellInput } from './schema.js';
 
 /** Kinds that have replicas. */
@@ -22,9 +23,41 @@ export const REACHABLE_KINDS: readonly ServiceKind[] = ['web', 'private', 'worke
 /** Who opens a session. */
 export type Opener = Pick<Caller, 'email' | 'userId' | 'kind' | 'credentialId'> & { requestId: string };
 
-/** Returns the columns of a session that say who opened it. */
-export function openedBy({ email, userId, kind, credentialId, requestId }: Opener) {
-  return { actor: email, user_id: userId, credential: kind, credential_id: credentialId, request_id: requestId };
+type SessionInput = Pick<NewRemoteSession, 'kind'> &
+  Partial<Pick<NewRemoteSession, 'command' | 'columns' | 'rows' | 'port'>>;
+
+/** Stores a session with a replica, in the name of who opens it. Returns it with its ticket. */
+export async function storeSession(
+  trx: Transaction,
+  {
+    service,
+    replica,
+    opener,
+  }: { service: Pick<ServiceRow, 'id' | 'workspace_id'>; replica: ReachableReplica; opener: Opener },
+  { kind, command = null, columns = null, rows = null, port = null }: SessionInput,
+): Promise<{ session: RemoteSessionRow; ticket: string }> {
+  const { token, hash } = newToken();
+  const session = await insertRemoteSession(
+    trx,
+    {
+      kind,
+      workspace_id: service.workspace_id,
+      service_id: service.id,
+      replica_id: replica.id,
+      host_id: replica.host_id,
+      actor: opener.email,
+      user_id: opener.userId,
+      credential: opener.kind,
+      credential_id: opener.credentialId,
+      request_id: opener.requestId,
+      command,
+      columns,
+      rows,
+      port,
+    },
+    hash,
+  );
+  return { session, ticket: token };
 }
 
 /**
@@ -46,24 +79,7 @@ export async function prepareShell(
   if (open.workspace >= MAX_SHELLS.workspace) throw tooMany(`The workspace has ${open.workspace} open shells`);
   const replica = await findReachableReplica(trx, service, body.replica);
   await assertEntered(trx, replica.host_id);
-  const { token, hash } = newToken();
-  const session = await insertRemoteSession(
-    trx,
-    {
-      kind: 'shell',
-      workspace_id,
-      service_id: id,
-      replica_id: replica.id,
-      host_id: replica.host_id,
-      ...openedBy(opener),
-      command,
-      columns,
-      rows,
-      port: null,
-    },
-    hash,
-  );
-  return { session, ticket: token };
+  return storeSession(trx, { service, replica, opener }, { kind: 'shell', command, columns, rows });
 }
 
 function tooMany(what: string): AppError {

@@ -1,17 +1,11 @@
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError, conflict } from '../../../shared/core/error-registry.js';
 import { MAX_TUNNELS_OF_SERVICE } from '../../../shared/remote/model.js';
-import {
-  countRemoteSessions,
-  insertRemoteSession,
-  lockRemoteSessions,
-  type RemoteSessionRow,
-} from '../../../shared/remote/store.js';
+import { countRemoteSessions, lockRemoteSessions, type RemoteSessionRow } from '../../../shared/remote/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
-import { newToken } from '../../../shared/secrets/random-token.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
 import { lockLiveService } from '../services/lock-live-service.js';
-import { type Opener, openedBy, REACHABLE_KINDS } from '../shells/commands.js';
+import { type Opener, REACHABLE_KINDS, storeSession } from '../shells/commands.js';
 import { findReachableReplica } from '../shells/replica-store.js';
 import type { TunnelInput } from './schema.js';
 
@@ -33,22 +27,5 @@ export async function prepareTunnel(
   }
   const replica = await findReachableReplica(trx, service, body.replica);
   if (replica.port === null) throw new AppError('port_closed');
-  const { token, hash } = newToken();
-  const session = await insertRemoteSession(
-    trx,
-    {
-      kind: 'tunnel',
-      workspace_id,
-      service_id: id,
-      replica_id: replica.id,
-      host_id: replica.host_id,
-      ...openedBy(opener),
-      command: null,
-      columns: null,
-      rows: null,
-      port: body.port ?? null,
-    },
-    hash,
-  );
-  return { session, ticket: token };
+  return storeSession(trx, { service, replica, opener }, { kind: 'tunnel', port: body.port ?? null });
 }
