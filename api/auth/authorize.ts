@@ -34,7 +34,7 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
   };
 }
 
-/** Returns true if a workspace with this stored configuration demands a second factor that was not shown. */
+/** Returns true if the workspace demands a second factor and none was given. */
 export function isMfaMissing(stored: Partial<WorkspaceConfiguration>, secondFactor: boolean): boolean {
   return (stored.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa) && !secondFactor;
 }

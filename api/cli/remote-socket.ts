@@ -19,7 +19,7 @@ export async function openSocket(api: ApiClient, address: string): Promise<WebSo
   return socket;
 }
 
-/** Returns the address with the scheme, the host and the path before it of the installation. */
+/** Returns the WebSocket's address below the URL that `rnv` uses: a proxy may give the installation another one. */
 function reachable(installation: string, address: string): string {
   const { pathname } = new URL(address);
   return `${installation.replace(/^http/, 'ws')}${pathname.slice(pathname.indexOf('/api/'))}`;

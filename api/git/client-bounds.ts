@@ -47,7 +47,7 @@ export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (
 const HEAD_BYTES = 4;
 const PACK = 'PACK';
 
-/** Counts the bytes before a push's pack. They are packets that begin with their length. */
+/** Counts the bytes that a push sends before its pack: packets, each of which begins with its length. */
 export class CommandCounter {
   bytes = 0;
   #head = '';

@@ -71,7 +71,7 @@ export async function receivePull(
     return running && preview ? storeEvent(trx, preview) : null;
   }
 
-  /** Stores a commit event. A worker checks the reported commit against the repository before anything is deployed. */
+  /** Stores a commit event. A worker looks the commit up in the repository before it deploys anything. */
   async function storeEvent(trx: Transaction, { service_id, branch }: PreviewRow): Promise<Answer> {
     const stored = await insertCommitEvent(trx, {
       service_id,

@@ -88,7 +88,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Reads the body and checks the signature before using anything for which other workspaces wait. */
+  /** Reads the body and checks its signature first, so that a forged delivery holds nothing that other workspaces need. */
   async function readGenuine(ctx: ApiContext, hook: HookTarget, headers: Headers): Promise<HookEvent> {
     const given = new AbortController();
     const release = bodies.take(hook.workspace_id, (reason) => given.abort(reason));

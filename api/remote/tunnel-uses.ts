@@ -13,7 +13,7 @@ interface Use {
   rest: NodeJS.Timeout | null;
 }
 
-/** What the audit log says of a use of a tunnel. */
+/** The details of a tunnel's use in the audit log. */
 export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient'> & { seconds: number };
 
 /** Counts the connections of tunnels. A use begins with a connection and ends a little after the last one. */

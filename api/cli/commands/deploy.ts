@@ -26,7 +26,7 @@ export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   await wait(cli, service, deployment, options);
 }
 
-/** Deploys an earlier release again: the named one, or the one before the live release. */
+/** Deploys an earlier release again: the given one, or else the live release's predecessor. */
 export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();

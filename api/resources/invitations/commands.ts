@@ -41,7 +41,8 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
 }
 
 /**
- * Invites a user of the installation, who becomes a member by accepting. An earlier invitation of the address ends.
+ * Invites a user of this installation to the workspace. The user becomes a member by accepting. Replaces an earlier
+ * invitation of the same address.
  * Throws not_found if there is no such user, conflict if the user is already a member, forbidden, capacity_exceeded.
  */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
