@@ -7,7 +7,10 @@ import { publishRouteChange } from '../services/publish-route.js';
 import type { ServiceRow } from '../services/rows.js';
 import { freeUserNumber } from '../services/user-numbers.js';
 
-/** Changes a service's lifecycle status. Returns the new route version; undefined if its status is not in `from`. */
+/**
+ * Changes a service's lifecycle status. Returns the new route version; undefined if the current status is not in
+ * `from`.
+ */
 export async function moveLifecycle(
   trx: Transaction,
   serviceId: string,

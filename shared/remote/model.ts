@@ -8,7 +8,10 @@ export const MAX_SHELLS = { service: 5, workspace: 20 };
 export const MAX_TUNNELS_OF_SERVICE = 20;
 export const MAX_TUNNEL_CONNECTIONS = 50;
 
-/** How long a ticket opens a connection, in seconds. */
+/** How many connections of shells and tunnels one API process takes for a service and for a workspace. */
+export const MAX_CONNECTIONS = { service: 200, workspace: 500 };
+
+/** For how long after its issue a ticket can be used, in seconds: a shell's once, a tunnel's for many connections. */
 export const TICKET_SECONDS: Readonly<Record<RemoteKind, number>> = { shell: 60, tunnel: 12 * 3600 };
 
 /** A shell ends after this time without a byte in either direction, in milliseconds. */
@@ -17,10 +20,22 @@ export const IDLE_MS = 15 * 60_000;
 /** A session whose API process has said nothing for this long has ended, in seconds. */
 export const LOST_SECONDS = 15;
 
+const MIB = 1024 * 1024;
+
 /** The largest message of a client and of a worker, in bytes. */
-export const MAX_MESSAGE_BYTES = 1024 * 1024;
-/** A peer that has this much to receive gets no more until it has received some, in bytes. */
-export const MAX_BUFFERED_BYTES = 256 * 1024;
+export const MAX_MESSAGE_BYTES = MIB;
+/** What one process may buffer for all its connections, and for one of them at most and at least, in bytes. */
+const MAX_BUFFERED = { total: 16 * MIB, most: MIB, least: 64 * 1024 };
+
+/** Returns how many bytes may wait for each peer of a process with this many. Then its source is paused. */
+export function bufferOf(peers: number): number {
+  return Math.max(MAX_BUFFERED.least, Math.min(MAX_BUFFERED.most, Math.floor(MAX_BUFFERED.total / peers)));
+}
+/** A peer that has this many messages to receive gets no more until it has received some. */
+export const MAX_BUFFERED_MESSAGES = 1_000;
+
+/** A recording of a shell ends at this size, in bytes of its text. */
+export const MAX_RECORDING_BYTES = 4 * MIB;
 
 /** The first byte of a binary message to the client of a shell without a terminal. */
 export const STREAM = { output: 1, error: 2 } as const;
@@ -37,6 +52,9 @@ export const CLOSE = {
   idle: 4408,
   tooMany: 4429,
 } as const;
+
+/** With `CLOSE.notFound`. */
+export const REPLICA_ENDED = 'the replica has ended';
 
 /** The path below which API processes take the connections of clients: `/api/v1/shells/<ticket>`. */
 export const CLIENT_PATHS: Readonly<Record<RemoteKind, string>> = {

@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws';
-import { MAX_BUFFERED_BYTES } from './model.js';
+import { bufferOf, MAX_BUFFERED_MESSAGES, MAX_MESSAGE_BYTES } from './model.js';
 
 /** Something that can be read more slowly. */
 interface Source {
@@ -7,26 +7,91 @@ interface Source {
   resume(): unknown;
 }
 
-/** Sends messages to a WebSocket, and pauses their source while it takes none. */
+/** The largest message that is made of several. */
+const MAX_MERGED_BYTES = MAX_MESSAGE_BYTES / 8;
+
+/** How many outlets this process has. They share what it may buffer. */
+let outlets = 0;
+
+/**
+ * After how many bytes a process frees what it has read. V8 waits for 64 MiB, because it counts the few objects of the young
+ * generation and not their buffers of 64 KiB, and the C library then keeps that memory.
+ */
+const COLLECTED_BYTES = 8 * MAX_MESSAGE_BYTES;
+let uncollectedBytes = 0;
+
+/** Counts bytes that were passed on. Does nothing without `--expose-gc`. */
+function collect(bytes: number): void {
+  uncollectedBytes += bytes;
+  if (uncollectedBytes < COLLECTED_BYTES) return;
+  uncollectedBytes = 0;
+  globalThis.gc?.({ type: 'minor' });
+}
+
+/**
+ * Sends messages to a WebSocket, and pauses their source while it takes none. If they are parts of one stream (`merges`),
+ * those that wait for the one before are sent as one: each message costs as much as many kilobytes.
+ */
 export class Outlet {
   readonly #peer: WebSocket;
   readonly #source: () => Source;
+  readonly #merges: boolean;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #inFlight = 0;
   #paused = false;
 
-  constructor(peer: WebSocket, source: () => Source) {
+  constructor(peer: WebSocket, source: () => Source, { merges }: { merges: boolean }) {
     this.#peer = peer;
     this.#source = source;
+    this.#merges = merges;
+    if (peer.readyState === peer.CLOSED) return;
+    outlets += 1;
+    peer.once('close', () => {
+      outlets -= 1;
+    });
   }
 
   send(chunk: Buffer, isBinary = true): void {
-    this.#peer.send(chunk, { binary: isBinary }, () => this.#sent());
-    if (this.#paused || this.#peer.bufferedAmount <= MAX_BUFFERED_BYTES) return;
+    if (this.#merges && isBinary) {
+      if (this.#waitingBytes + chunk.length > MAX_MERGED_BYTES) this.flush();
+      this.#waiting.push(chunk);
+      this.#waitingBytes += chunk.length;
+      if (this.#inFlight === 0) this.flush();
+    } else {
+      this.flush();
+      this.#write(chunk, isBinary);
+    }
+    if (this.#paused || this.#load <= 1) return;
     this.#paused = true;
     this.#source().pause();
   }
 
+  /** How full the peer's buffer is; 1 is its bound. A small message costs far more memory than its bytes. */
+  get #load(): number {
+    const bytes = (this.#peer.bufferedAmount + this.#waitingBytes) / bufferOf(outlets);
+    return Math.max(bytes, (this.#inFlight + this.#waiting.length) / MAX_BUFFERED_MESSAGES);
+  }
+
+  /** Sends what waits. Call it before the peer is closed. */
+  flush(): void {
+    const [first, ...others] = this.#waiting;
+    if (first === undefined) return;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#write(others.length === 0 ? first : Buffer.concat([first, ...others]), true);
+  }
+
+  #write(chunk: Buffer, isBinary: boolean): void {
+    this.#inFlight += 1;
+    collect(chunk.length);
+    this.#peer.send(chunk, { binary: isBinary }, () => this.#sent());
+  }
+
   #sent(): void {
-    if (!this.#paused || this.#peer.bufferedAmount > MAX_BUFFERED_BYTES / 2) return;
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0 && this.#peer.readyState === this.#peer.OPEN) this.flush();
+    if (!this.#paused || this.#load > 0.5) return;
     this.#paused = false;
     this.#source().resume();
   }

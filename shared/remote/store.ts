@@ -21,15 +21,17 @@ export interface RemoteSessionRow {
   columns: number | null;
   rows: number | null;
   port: number | null;
+  client_address: string | null;
   opened_at: Date | null;
   ended_at: Date | null;
   exit_code: number | null;
   reason: string;
+  recorded_until: Date | null;
 }
 
 export type NewRemoteSession = Omit<
   RemoteSessionRow,
-  'id' | 'expires_at' | 'opened_at' | 'ended_at' | 'exit_code' | 'reason'
+  'id' | 'expires_at' | 'client_address' | 'opened_at' | 'ended_at' | 'exit_code' | 'reason'
 >;
 
 /** Stores a session that is opened with the ticket of this hash. */
@@ -43,9 +45,9 @@ export async function insertRemoteSession(
     await oneRow<RemoteSessionRow>(
       trx,
       `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
-                                    request_id, ticket_hash, expires_at, command, columns, rows, port)
+                                    request_id, ticket_hash, expires_at, command, columns, rows, port, recorded_until)
        values (:id, :kind, :workspace_id, :service_id, :replica_id, :host_id, :actor, :user_id, :credential, :credential_id,
-               :request_id, :ticketHash, now() + make_interval(secs => :seconds), :command, :columns, :rows, :port) returning *`,
+               :request_id, :ticketHash, now() + make_interval(secs => :seconds), :command, :columns, :rows, :port, :recorded_until) returning *`,
       {
         ...values,
         id: uuidv7(),
@@ -89,11 +91,12 @@ export async function summonWorker(db: Db, summons: Summons): Promise<void> {
   await db.raw('select pg_notify(?, ?)', [CHANNELS.remote, JSON.stringify(summons)]);
 }
 
-/** Deletes sessions of more than a week. Returns how many. */
+/** Deletes sessions of more than a week whose recording has expired. Returns how many. */
 export async function deleteOldRemoteSessions(db: Db): Promise<number> {
   const rows = await rowsOf(
     db,
     `delete from remote_sessions where created_at < now() - interval '7 days'
+        and (recorded_until is null or recorded_until <= now())
         and (ended_at is not null or coalesce(seen_at, expires_at) < now() - interval '1 day') returning id`,
   );
   return rows.length;

@@ -17,7 +17,7 @@ export const VariableValue = Type.String({
   description: `at most ${VALUE_BYTES} bytes of UTF-8. It is stored encrypted and never shown`,
 });
 
-/** The most bytes of all names and values together, of one owner's variables or of a deployment's. */
+/** The most bytes of all names and values together, for one service or group, and for one deployment. */
 export const VARIABLES_BYTES = 262_144;
 
 /** The deployments that get a variable: all, those of the service itself, or those of its previews. */

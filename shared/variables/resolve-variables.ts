@@ -25,11 +25,11 @@ export interface ResolvedVariables {
   /** Other services and environment groups that values came from, sorted. */
   providerIds: string[];
   groupIds: string[];
-  /** True if one of them was in a protected environment, or refers to one. */
+  /** True if a source of these values was in a protected environment, or refers to one. */
   readProtected: boolean;
 }
 
-/** For code whose author is not trusted, such as a fork's. */
+/** No variables: for code whose author is not trusted, such as a fork's. */
 export const NO_VARIABLES: ResolvedVariables = {
   values: {},
   dataReferences: {},

@@ -24,6 +24,11 @@ export async function getSnapshot(db: Db, id: string): Promise<SnapshotRow | nul
   return (await db<SnapshotRow>('snapshots').where({ id }).first()) ?? null;
 }
 
+/** Returns the id of the snapshot of a deployment; null if it has none. */
+export async function snapshotIdOf(db: Db, deploymentId: string): Promise<string | null> {
+  return (await db('deployments').where({ id: deploymentId }).first('snapshot_id'))?.snapshot_id ?? null;
+}
+
 /** Returns the service's snapshot with this content. */
 export async function findSnapshot(db: Db, serviceId: string, digest: Buffer): Promise<SnapshotRow | undefined> {
   return db<SnapshotRow>('snapshots').where({ service_id: serviceId, digest }).first();
@@ -57,31 +62,33 @@ const ERASE = prepare<{ count: number }>(
 );
 
 /**
- * Erases a service's snapshots that no release needs, and returns how many are left.
- * Their deployments have ended, do not serve, have no replica, and cannot be rolled back to. The caller holds the
- * service's lock. Reads what still needs a snapshot, which is little, and no past deployments.
+ * Erases a service's snapshots that no release needs, and returns how many are left. Their deployments have ended, do
+ * not serve, have no replica, and cannot be rolled back to. The caller holds the service's lock. The cost does not grow
+ * with the number of past deployments.
  */
 export async function eraseUnusedSnapshots(trx: Transaction, serviceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(trx, ERASE, [serviceId])).count;
 }
 
 /**
- * Returns true if a provider of a snapshot's values is now protected or refers to a protected one.
- * Only the protection of their environments counts.
+ * Returns true if a snapshot has values of a protected environment. They were protected when they were read, or the
+ * service or group that provided them is protected now.
  */
-export async function readsProtected(
-  db: Db,
-  { provider_ids, group_ids }: Pick<SnapshotRow, 'provider_ids' | 'group_ids'>,
-): Promise<boolean> {
+export async function readsProtected(db: Db, id: string): Promise<boolean> {
   const row = await oneRow<{ found: boolean }>(
     db,
-    `select exists (select from services s join environments e on e.id = s.environment_id
-                     where s.id = any(cast(:providers as uuid[])) and e.protected)
-         or exists (select from environment_groups g where g.id = any(cast(:groups as uuid[])) and ${groupIsProtected('g')})
-         as found`,
-    { providers: provider_ids, groups: group_ids },
+    `select ${snapshotIsProtected('n')} as found from snapshots n where n.id = :id`,
+    { id },
   );
   return row?.found ?? false;
+}
+
+/** Returns the SQL of `readsProtected` for the alias of a snapshot. */
+export function snapshotIsProtected(snapshot: string): string {
+  return `(${snapshot}.read_protected
+        or exists (select from services ps join environments pe on pe.id = ps.environment_id
+                    where ps.id = any(${snapshot}.provider_ids) and pe.protected)
+        or exists (select from environment_groups pg where pg.id = any(${snapshot}.group_ids) and ${groupIsProtected('pg')}))`;
 }
 
 /** Returns SQL: a group is restricted to a protected environment, or refers to a service of one. */

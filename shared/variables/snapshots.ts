@@ -13,9 +13,10 @@ import {
   readsProtected,
   resealSnapshot,
   type SnapshotRow,
+  snapshotIdOf,
 } from './snapshot-store.js';
 
-/** The most distinct sets of variables of a service's deployments that wait, run or can be rolled back to. */
+/** The most distinct sets of variables of those deployments of a service that wait, run or can be rolled back to. */
 const MAX_SNAPSHOTS = 100;
 
 /**
@@ -34,7 +35,7 @@ export async function storeSnapshot(
   const digest = keyring.fingerprint(JSON.stringify(content), serviceId);
   const known = await findSnapshot(trx, serviceId, digest);
   if (known) {
-    // If its key was lost, seal it again, because the content is available here.
+    // If the key that sealed the stored copy was lost, the copy is sealed again, because the content is available here.
     if (!opens(keyring, known)) {
       await resealSnapshot(trx, known.id, sealIn(keyring, SEALED.snapshot, known.id, JSON.stringify(values)));
     }
@@ -60,8 +61,8 @@ export async function storeSnapshot(
 }
 
 /**
- * Returns a deployment's unsealed variables, with the present values of databases.
- * Throws `SealError`, also if they were erased or a database is gone.
+ * Returns a deployment's unsealed variables, with the current values of databases. Throws `SealError`, also if the
+ * variables were erased or a database is gone.
  */
 export async function openSnapshot(
   db: Db,
@@ -73,15 +74,14 @@ export async function openSnapshot(
   return { ...values, ...(await openDataReferences(db, keyring, snapshot.data_references)) };
 }
 
-/**
- * Checks that a snapshot opens and that `authorize` permits its use. Throws conflict, forbidden.
- * Only a person who may act in a protected environment may use its values.
- */
+type Authorize = (facts: { protectedEnvironment: boolean }) => void;
+
+/** Checks that a snapshot opens and that `authorize` permits its use. Throws conflict, forbidden. */
 export async function assertSnapshotUsable(
   trx: Transaction,
   keyring: Keyring,
   source: DeploymentRow,
-  authorize: (facts: { protectedEnvironment: boolean }) => void,
+  authorize: Authorize,
 ): Promise<void> {
   const snapshot = source.snapshot_id === null ? null : await getSnapshot(trx, source.snapshot_id);
   try {
@@ -90,7 +90,24 @@ export async function assertSnapshotUsable(
     if (!(error instanceof SealError)) throw error;
     throw conflict(`The variables of this deployment cannot be opened: ${error.message}`);
   }
-  if (!snapshot || !(snapshot.read_protected || (await readsProtected(trx, snapshot)))) return;
+  await assertSnapshotPermitted(trx, source.snapshot_id, authorize);
+}
+
+/**
+ * Checks that the caller may read the variables of a deployment, as a shell and a command can. If some are values of a
+ * protected environment, `authorize` must permit the caller to act there. Throws what `authorize` throws.
+ */
+export async function assertVariablesPermitted(
+  trx: Transaction,
+  deploymentId: string | null,
+  authorize: Authorize,
+): Promise<void> {
+  const id = deploymentId === null ? null : await snapshotIdOf(trx, deploymentId);
+  await assertSnapshotPermitted(trx, id, authorize);
+}
+
+async function assertSnapshotPermitted(trx: Transaction, id: string | null, authorize: Authorize): Promise<void> {
+  if (id === null || !(await readsProtected(trx, id))) return;
   try {
     authorize({ protectedEnvironment: true });
   } catch (error) {

@@ -77,7 +77,7 @@ export async function sizeReaching(
 }
 
 /**
- * The target of a reference. Service and variable are read in one statement, so that a service that becomes protected
+ * The target of a reference. Provider and variable are read in one statement, so that a provider that becomes protected
  * meanwhile provides nothing.
  */
 export interface Referred {

@@ -8,6 +8,10 @@ export interface VolumeRow {
   mount_path: string;
   size_gb: number;
   host_id: string | null;
+  /** The node of a swarm, which is one host, that has the volume; null without a swarm. */
+  node_id: string | null;
+  node_name: string | null;
+  node_image: string | null;
   used_bytes: number;
   measured_at: Date | null;
   storage_state: VolumeState;
@@ -24,7 +28,7 @@ export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker',
 export const MAX_VOLUMES = 5;
 export const MAX_MOUNT_PATH_LENGTH = 512;
 
-/** Folders of the system. What is below them belongs to it too. */
+/** Folders of the system. Nothing may be mounted at or below them. */
 const SYSTEM = [
   '/etc',
   '/proc',
@@ -39,7 +43,10 @@ const SYSTEM = [
   '/run',
   '/var/run',
 ];
-/** What the platform itself mounts in a container: folders that must not be hidden, and folders in which nothing is mounted. */
+/**
+ * Folders in which the platform itself mounts something in a container. No volume may be mounted at them or, for the
+ * second list, below them.
+ */
 const OWN = ['/', '/mnt', '/mnt/app', '/.init', '/.bin'];
 const OWN_BELOW = ['/mnt/home', '/mnt/tools'];
 

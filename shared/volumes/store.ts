@@ -1,10 +1,10 @@
 import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
 import type { VolumeRow } from './model.js';
 
-/** A volume, and the name of the host that has it: its id if no worker of the host was seen lately. */
+/** A volume with the name of its node or host, or with the host's id if no worker of the host was seen lately. */
 export type VolumeView = VolumeRow & { host: string | null };
 
-const VIEW = `select v.*, coalesce(
+const VIEW = `select v.*, coalesce(v.node_name,
     (select w.host from workers w where w.host_id = v.host_id order by w.seen_at desc limit 1), cast(v.host_id as text)) as host
   from volumes v`;
 

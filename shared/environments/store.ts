@@ -1,0 +1,21 @@
+import type { Transaction } from '../core/database/database-client.js';
+
+/** A row as pg returns it. Comments on columns are in the migrations. */
+export interface EnvironmentRow {
+  id: string;
+  workspace_id: string;
+  project_id: string;
+  name: string;
+  protected: boolean;
+  created_at: Date;
+  updated_at: Date;
+}
+
+/** Reads an environment and locks it for share, so that it cannot be deleted before the commit. */
+export async function shareLockEnvironment(
+  trx: Transaction,
+  workspaceId: string,
+  id: string,
+): Promise<EnvironmentRow | undefined> {
+  return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forKeyShare().first();
+}

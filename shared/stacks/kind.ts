@@ -1,0 +1,34 @@
+import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
+import type { ApplyStatus } from './model.js';
+
+/** The table of states. `stepped` records a step of the journal. An apply that waits for its
+ * deployments is released, and stays running. */
+const STATES = {
+  queued: { claimed: 'running', cancelled: 'cancelled' },
+  running: {
+    claimed: 'running',
+    released: 'running',
+    handedBack: 'running',
+    stepped: 'running',
+    succeeded: 'succeeded',
+    failed: 'failed',
+    cancelled: 'cancelled',
+  },
+  succeeded: {},
+  failed: {},
+  cancelled: {},
+} as const satisfies Record<ApplyStatus, Partial<Record<string, ApplyStatus>>>;
+
+/** Applies of stacks. The journal in `stack_steps` says which steps are done. */
+export const STACK_APPLIES = defineKind({
+  table: 'stack_applies',
+  payload: 'applyId',
+  queues: { 'stack-apply': RECORD_QUEUE },
+  lease: {
+    states: STATES,
+    cancellable: true,
+    onClaim: 'started_at = coalesce(started_at, now())',
+    onEnd: { sealed_steps: 'null' },
+  },
+  abandoned: ABANDONED,
+});

@@ -1,0 +1,159 @@
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { requestCancel } from '../engine/cancel-requests.js';
+import { STACK_APPLIES } from './kind.js';
+import { type ApplyRow, type StackRow, type Step, type StepRow, stepName } from './model.js';
+
+/** A service or a group of a stack. */
+export type ResourceId = { serviceId: string } | { groupId: string };
+
+/** An apply to store. One without steps has succeeded. */
+export interface NewApply extends Pick<ApplyRow, 'id' | 'workspace_id' | 'stack_id' | 'actor' | 'reads_protected'> {
+  /** True if the routes of its deployments move in one transaction. */
+  together: boolean;
+  /** The apply whose releases it brings back. */
+  rollback_of?: string;
+  plan: ApplyRow['plan'];
+  sealed_steps: Buffer | null;
+  steps: readonly Step[];
+}
+
+/** Stores an apply with its journal. Its first job is due at once. */
+export async function insertApply(trx: Transaction, { steps, plan, ...apply }: NewApply): Promise<void> {
+  const ended = { status: 'succeeded', finished_at: trx.fn.now() };
+  await trx('stack_applies').insert({
+    ...apply,
+    plan: JSON.stringify(plan),
+    ...(steps.length === 0 ? ended : { due_at: trx.fn.now(), dispatches: 1 }),
+  });
+  if (steps.length === 0) return;
+  await trx.batchInsert(
+    'stack_steps',
+    steps.map((step, position) => ({ apply_id: apply.id, position, op: step.op, name: stepName(step) })),
+    1000,
+  );
+}
+
+/** SQL: the first step of an apply that is not done. */
+const NEXT_STEP = `select * from stack_steps where apply_id = :applyId and status <> 'done' order by position limit 1`;
+
+/** Returns the first step that is not done; undefined if all are. */
+export async function findNextStep(db: Db, applyId: string): Promise<StepRow | undefined> {
+  return (await oneRow<StepRow>(db, NEXT_STEP, { applyId })) ?? undefined;
+}
+
+/** Returns the first step that is not done, locked until the commit. */
+export async function lockNextStep(trx: Transaction, applyId: string): Promise<StepRow | undefined> {
+  return (await oneRow<StepRow>(trx, `${NEXT_STEP} for update`, { applyId })) ?? undefined;
+}
+
+/** Notes in the journal that a step is done, in the transaction that does it. */
+export async function finishStep(
+  trx: Transaction,
+  { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
+  { resourceId = null, deploymentId = null }: { resourceId?: string | null; deploymentId?: string | null },
+): Promise<void> {
+  await trx.raw(
+    `update stack_steps set status = 'done', error = '', resource_id = :resourceId, deployment_id = :deploymentId, finished_at = now()
+      where apply_id = :apply_id and position = :position`,
+    { apply_id, position, resourceId, deploymentId },
+  );
+}
+
+/** Notes why a step failed. */
+export async function failStep(
+  db: Db,
+  { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
+  error: string,
+): Promise<void> {
+  await db.raw(
+    `update stack_steps set status = 'failed', error = :error, finished_at = now()
+      where apply_id = :apply_id and position = :position and status <> 'done'`,
+    { apply_id, position, error },
+  );
+}
+
+export function listSteps(db: Db, applyId: string): Promise<StepRow[]> {
+  return rowsOf<StepRow>(db, 'select * from stack_steps where apply_id = :applyId order by position', { applyId });
+}
+
+/** A deployment that an apply has queued. */
+export interface ApplyDeployment {
+  id: string;
+  service_id: string;
+  name: string;
+  status: string;
+  error: string;
+  open: boolean;
+}
+
+/** Returns the deployments of an apply, in the order in which they were queued. */
+export function listApplyDeployments(db: Db, applyId: string): Promise<ApplyDeployment[]> {
+  return rowsOf<ApplyDeployment>(
+    db,
+    `select d.id, d.service_id, s.name, d.status, d.error, d.finished_at is null as open
+       from stack_steps s join deployments d on d.id = s.deployment_id where s.apply_id = :applyId order by s.position`,
+    { applyId },
+  );
+}
+
+/** Finds the service or group that a stack has under a name of its document. */
+export async function findResource(
+  db: Db,
+  stackId: string,
+  kind: 'service' | 'group',
+  name: string,
+): Promise<string | undefined> {
+  const row = await oneRow<{ id: string }>(
+    db,
+    `select ${kind}_id as id from stack_resources where stack_id = :stackId and name = :name and ${kind}_id is not null`,
+    { stackId, name },
+  );
+  return row?.id;
+}
+
+/** Makes a service or a group the stack's own, under a name of its document. */
+export async function claimResource(
+  trx: Transaction,
+  stackId: string,
+  resource: ResourceId,
+  name: string | null,
+): Promise<void> {
+  const [column, id] = 'serviceId' in resource ? ['service_id', resource.serviceId] : ['group_id', resource.groupId];
+  await trx.raw(
+    `insert into stack_resources (stack_id, ${column}, name) values (:stackId, :id, :name)
+     on conflict (${column}) do update set stack_id = excluded.stack_id, name = excluded.name`,
+    { stackId, id, name },
+  );
+}
+
+/** Releases a service or a group from its stack. */
+export async function releaseResource(trx: Transaction, resource: ResourceId): Promise<void> {
+  const [column, id] = 'serviceId' in resource ? ['service_id', resource.serviceId] : ['group_id', resource.groupId];
+  await trx('stack_resources')
+    .where({ [column]: id })
+    .delete();
+}
+
+/** Deletes a stack. What it owned stays, without an owner. */
+export async function forgetStack(trx: Transaction, stackId: string): Promise<void> {
+  await trx('stack_resources').where({ stack_id: stackId }).delete();
+  await trx('stacks').where({ id: stackId }).update({ deleted_at: trx.fn.now(), sealed_document: null });
+}
+
+/** Returns a stack's row and the project of its environment. */
+export async function getStack(db: Db, id: string): Promise<(StackRow & { project_id: string }) | undefined> {
+  const row = await oneRow<StackRow & { project_id: string }>(
+    db,
+    'select s.*, e.project_id from stacks s join environments e on e.id = s.environment_id where s.id = :id',
+    { id },
+  );
+  return row ?? undefined;
+}
+
+/** Requests the cancellation of an open apply. Returns false if it has ended. */
+export async function cancelApply(
+  trx: Transaction,
+  { id, stack_id }: Pick<ApplyRow, 'id' | 'stack_id'>,
+): Promise<boolean> {
+  return (await requestCancel(trx, STACK_APPLIES, { id, stack_id })) > 0;
+}

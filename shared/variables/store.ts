@@ -1,0 +1,175 @@
+import type { Knex } from 'knex';
+import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
+import { SEAL_OVERHEAD_BYTES } from '../secrets/keyring.js';
+import type { VariableScope } from './model.js';
+
+/** The service or the environment group to which variables belong. */
+export type VariableOwner = { serviceId: string } | { groupId: string };
+
+/** A variable without its sealed value. */
+export type VariableView = Pick<
+  VariableRow,
+  'id' | 'key' | 'scope' | 'reference_service_id' | 'created_at' | 'updated_at'
+>;
+
+const SHOWN = ['id', 'key', 'scope', 'reference_service_id', 'created_at', 'updated_at'] as const;
+
+/** Exactly one is set: the sealed value, or the reference. */
+export type StoredContent = Pick<VariableRow, 'sealed' | 'reference_service_id' | 'reference_key'>;
+
+export type NewVariable = StoredContent & Pick<VariableRow, 'id' | 'workspace_id' | 'key' | 'scope'>;
+
+function owned(owner: VariableOwner): Partial<VariableRow> {
+  return 'serviceId' in owner ? { service_id: owner.serviceId } : { group_id: owner.groupId };
+}
+
+export async function listVariables(db: Db, owner: VariableOwner, page: PageRequest): Promise<Page<VariableView>> {
+  const query: Knex.QueryBuilder<VariableView> = db('variables')
+    .where(owned(owner))
+    .select(...SHOWN);
+  return fetchPage(query, 'variables', page);
+}
+
+/**
+ * Returns the number of an owner's variables and the bytes of their keys and values. The variable `except` is not
+ * counted.
+ */
+export async function sizeOfVariables(
+  db: Db,
+  owner: VariableOwner,
+  except: string,
+): Promise<{ count: number; bytes: number }> {
+  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
+  const [row] = await rowsOf<{ count: number; bytes: number }>(
+    db,
+    `select count(*) as count,
+            coalesce(sum(octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES})), 0)::bigint as bytes
+       from variables where ?? = ? and id <> ?`,
+    [column, id, except],
+  );
+  return row ?? { count: 0, bytes: 0 };
+}
+
+export async function findVariableKey(db: Db, owner: VariableOwner, id: string): Promise<string | undefined> {
+  return (
+    await db<VariableRow>('variables')
+      .where({ id, ...owned(owner) })
+      .first('key')
+  )?.key;
+}
+
+/** Stores a variable. Returns undefined if its owner has one with this key. */
+export async function insertVariable(
+  trx: Transaction,
+  owner: VariableOwner,
+  variable: NewVariable,
+): Promise<VariableView | undefined> {
+  const [row] = await trx<VariableRow>('variables')
+    .insert({ ...owned(owner), ...variable })
+    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .ignore()
+    .returning(SHOWN);
+  return row;
+}
+
+/**
+ * Replaces a variable's value or reference, and its scope if given. Returns undefined if the owner has no such
+ * variable.
+ */
+export async function updateVariable(
+  trx: Transaction,
+  owner: VariableOwner,
+  id: string,
+  { scope, ...content }: StoredContent & { scope: VariableScope | undefined },
+): Promise<VariableView | undefined> {
+  const [row] = await trx<VariableRow>('variables')
+    .where({ id, ...owned(owner) })
+    .update({ ...content, ...(scope === undefined ? {} : { scope }), updated_at: trx.fn.now() })
+    .returning(SHOWN);
+  return row;
+}
+
+/** Deletes a variable. Returns false if the owner has no such variable. */
+export async function deleteVariable(trx: Transaction, owner: VariableOwner, id: string): Promise<boolean> {
+  return (
+    (await trx<VariableRow>('variables')
+      .where({ id, ...owned(owner) })
+      .delete()) > 0
+  );
+}
+
+/** Lists an owner's variables: id, key, scope, and the bytes of key and value. */
+export async function sizesOfVariables(
+  db: Db,
+  owner: VariableOwner,
+): Promise<{ id: string; key: string; scope: VariableScope; bytes: number }[]> {
+  const [column, id] = 'serviceId' in owner ? ['service_id', owner.serviceId] : ['group_id', owner.groupId];
+  return rowsOf<{ id: string; key: string; scope: VariableScope; bytes: number }>(
+    db,
+    `select id, key, scope, octet_length(key) + greatest(0, coalesce(length(sealed), 0) - ${SEAL_OVERHEAD_BYTES}) as bytes
+       from variables where ?? = ?`,
+    [column, id],
+  );
+}
+
+/**
+ * Stores variables. For an existing key, replaces the value or reference and keeps the id, to which the sealed value is
+ * bound.
+ */
+export async function upsertVariables(
+  trx: Transaction,
+  owner: VariableOwner,
+  variables: readonly NewVariable[],
+): Promise<void> {
+  if (variables.length === 0) return;
+  await trx<VariableRow>('variables')
+    .insert(variables.map((variable) => ({ ...owned(owner), ...variable })))
+    .onConflict('serviceId' in owner ? ['service_id', 'key'] : ['group_id', 'key'])
+    .merge({
+      sealed: trx.raw('excluded.sealed'),
+      reference_service_id: trx.raw('excluded.reference_service_id'),
+      reference_key: trx.raw('excluded.reference_key'),
+      scope: trx.raw('excluded.scope'),
+      updated_at: trx.fn.now(),
+    });
+}
+
+export async function deleteVariablesByKey(
+  trx: Transaction,
+  owner: VariableOwner,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length > 0) await trx<VariableRow>('variables').where(owned(owner)).whereIn('key', keys).delete();
+}
+
+/** Finds a service that a variable may refer to: in this workspace, not deleted, and no preview. */
+export async function findReferenceTarget(
+  db: Db,
+  workspaceId: string,
+  serviceId: string,
+): Promise<{ id: string; environment_protected: boolean } | undefined> {
+  const [row] = await rowsOf<{ id: string; environment_protected: boolean }>(
+    db,
+    `select s.id, coalesce(e.protected, false) as environment_protected
+       from services s left join environments e on e.id = s.environment_id
+      where s.id = :serviceId and s.workspace_id = :workspaceId and s.deleted_at is null
+        and not exists (select from previews p where p.service_id = s.id)`,
+    { serviceId, workspaceId },
+  );
+  return row;
+}
+
+interface VariableRow {
+  id: string;
+  workspace_id: string;
+  service_id: string | null;
+  group_id: string | null;
+  key: string;
+  scope: VariableScope;
+  sealed: Buffer | null;
+  reference_service_id: string | null;
+  reference_key: string | null;
+  created_at: Date;
+  updated_at: Date;
+}
