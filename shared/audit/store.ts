@@ -12,12 +12,12 @@ export interface AuditRow {
   credential: 'key' | 'session';
   credential_id: string;
   operation: string;
-  /** The path below the workspace, with its ids. */
+  /** The request's path below the workspace, with the ids in it. */
   path: string;
   target_id: string | null;
   target_name: string;
   request_id: string;
-  /** What else it says of the write, such as the command of a shell. */
+  /** Further facts about the write, such as the command that a shell ran. */
   details: AuditDetails | null;
   created_at: Date;
 }
@@ -39,7 +39,7 @@ const INSERT = prepare(
   `insert into audit_entries (${AUDIT_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 );
 
-/** Records a write, in its own transaction. */
+/** Records a write, in the transaction that makes it. */
 export async function insertAuditEntry(trx: Transaction, entry: AuditEntry): Promise<void> {
   await rowsOfPrepared(trx, INSERT, auditValues(entry));
 }
@@ -49,7 +49,7 @@ export function auditValues(entry: AuditEntry): unknown[] {
   return [uuidv7(), ...ENTRY_COLUMNS.map((column) => entry[column] ?? null)];
 }
 
-/** An entry with the name of its key; null for a session. */
+/** An audit entry with the name of the API key that was used; null if a session was used. */
 export type AuditView = AuditRow & { key_name: string | null };
 
 /** Returns the writes in a workspace, newest first. */
@@ -61,7 +61,7 @@ export function listAuditEntries(db: Db, workspaceId: string, page: PageRequest)
   return fetchPage(query, 'a', page);
 }
 
-/** How many rows one run of retention deletes. The next run continues. */
+/** How many entries one run of the retention sweep deletes. The next run continues. */
 const BATCH = 20_000;
 
 /** Deletes entries of more than 90 days. The database refuses to delete younger ones. Returns how many. */

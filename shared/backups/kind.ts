@@ -16,7 +16,6 @@ const STATES = {
   failed: {},
 } as const satisfies Record<BackupStatus, Partial<Record<string, BackupStatus>>>;
 
-/** Backups of databases. */
 export const BACKUPS = defineKind({
   table: 'backups',
   payload: 'backupId',

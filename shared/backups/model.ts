@@ -1,17 +1,18 @@
 import type { LeasedColumns } from '../engine/kind.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
-import { DATABASE_PLANS } from '../services/plan-catalog.js';
+import type { ServiceKind } from '../services/model.js';
+import { DATABASE_PLANS, PLANS, type Plan } from '../services/plan-catalog.js';
+import { VOLUME_KINDS } from '../volumes/model.js';
 
-/** A backup is a checked copy of a database: queued → running → succeeded | failed. */
+/** A backup is a checked copy of a database, or of the volumes of a service: queued → running → succeeded | failed. */
 export const BACKUP_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
 export type BackupStatus = (typeof BACKUP_STATUSES)[number];
 
 export const BACKUP_TRIGGERS = ['schedule', 'manual'] as const;
 export type BackupTrigger = (typeof BACKUP_TRIGGERS)[number];
 
-/** Kinds of services that have backups. */
-export const BACKED_UP_KINDS = ['postgres', 'redis'] as const;
-export type BackedUpKind = (typeof BACKED_UP_KINDS)[number];
+/** Kinds of services that can have backups: databases, and services with volumes. */
+export const BACKED_UP_KINDS: readonly ServiceKind[] = ['postgres', 'redis', ...VOLUME_KINDS];
 
 /** How many backups on demand a service may have at a time, because each needs disk space. */
 export const MAX_MANUAL_BACKUPS = 10;
@@ -21,6 +22,8 @@ export interface BackupRow extends LeasedColumns<BackupStatus> {
   trigger: BackupTrigger;
   actor: string;
   scheduled_for: Date | null;
+  /** True if the service's containers are paused while its volumes are copied. */
+  pause: boolean;
   size_bytes: number | null;
   data_bytes: number | null;
   sealed_key: Buffer | null;
@@ -37,12 +40,14 @@ export function retentionDays({
   backupRetentionDays,
   plan,
 }: Pick<ServiceConfiguration, 'backupRetentionDays' | 'plan'>): number {
-  const most = DATABASE_PLANS.find(({ id }) => id === plan)?.backupRetentionDays ?? 1;
+  // The plans of databases and of services with the same id keep backups for the same time.
+  const plans: readonly Plan[] = [...DATABASE_PLANS, ...PLANS];
+  const most = plans.find(({ id }) => id === plan)?.backupRetentionDays ?? 1;
   return Math.min(backupRetentionDays, most);
 }
 
 /**
- * Returns when a backup of this time expires. A change of the service's configuration applies to all of its backups.
+ * Returns when a backup made at `createdAt` expires. The service's current retention applies, also to older backups.
  */
 export function expiryOf(createdAt: Date, configuration: Parameters<typeof retentionDays>[0]): Date {
   return new Date(createdAt.getTime() + retentionDays(configuration) * DAY_MS);
@@ -59,15 +64,14 @@ export function slotOfDay(serviceId: string): number {
 
 export interface ScheduledService {
   id: string;
-  /** When the service first ran. Earlier slots are not due. */
+  /** When the service first ran. Backup times before that are not due. */
   liveSince: Date;
-  /** The last slot that a backup was made for. */
+  /** The newest backup time for which a backup was made. */
   lastSlot: Date | null;
 }
 
 /**
- * Returns the slot for which a backup is due, or null. After several missed slots it is the latest: one backup replaces
- * all.
+ * Returns the daily backup time for which a backup is due, or null. If several were missed, returns only the latest.
  */
 export function dueSlot({ id, liveSince, lastSlot }: ScheduledService, now: Date): Date | null {
   const offset = slotOfDay(id);
@@ -82,7 +86,7 @@ export interface KeptBackup {
   createdAt: Date;
 }
 
-/** Returns which of a service's backups have expired. The newest good one is kept, whatever its age. */
+/** Returns which of a service's backups have expired. The newest successful backup is kept, whatever its age. */
 export function expiredBackups(
   backups: readonly KeptBackup[],
   configuration: Parameters<typeof retentionDays>[0],
@@ -101,12 +105,12 @@ export function expiredBackups(
 
 const OBJECT = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+$/;
 
-/** Returns true for names that `objectName` makes. Nothing else in a store may be removed. */
+/** Returns true if `objectName` can have made this name. Other objects in the store must not be deleted. */
 export function isObjectName(name: string): boolean {
   return OBJECT.test(name);
 }
 
-/** Returns the name of an archive in its store. `fence` is that of the claim that makes the archive. */
+/** Returns the name of an archive in its store. `fence` belongs to the claim of the worker that makes the archive. */
 export function objectName(serviceId: string, backupId: string, fence: number): string {
   return `${serviceId}/${backupId}-${fence}`;
 }

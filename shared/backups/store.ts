@@ -21,17 +21,15 @@ export interface NewBackup {
   trigger: BackupTrigger;
   actor: string;
   scheduledFor: Date | null;
+  pause?: boolean;
 }
 
-/**
- * Stores a queued backup, whose job is due at once.
- * Returns null if another backup of the service is in progress, or one was already made for this slot.
- */
-export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor }: NewBackup) {
+/** Stores a queued backup. Returns null if the service has a backup in progress, or has one for this scheduled time. */
+export function insertBackup(trx: Transaction, { service, trigger, actor, scheduledFor, pause = false }: NewBackup) {
   return oneRow<BackupRow>(
     trx,
-    `insert into backups (id, workspace_id, service_id, trigger, actor, scheduled_for, dispatches, due_at)
-     values (:id, :workspaceId, :serviceId, :trigger, :actor, :scheduledFor, 1, now())
+    `insert into backups (id, workspace_id, service_id, trigger, actor, scheduled_for, pause, dispatches, due_at)
+     values (:id, :workspaceId, :serviceId, :trigger, :actor, :scheduledFor, :pause, 1, now())
      on conflict do nothing returning *`,
     {
       id: uuidv7(),
@@ -40,6 +38,7 @@ export function insertBackup(trx: Transaction, { service, trigger, actor, schedu
       trigger,
       actor,
       scheduledFor,
+      pause,
     },
   );
 }
@@ -59,9 +58,12 @@ export async function recordArchive(
   return changed > 0;
 }
 
-/** Ends the open backup of a service that is being deleted. Its worker will find its lease lost. */
+/**
+ * Fails the unfinished backup of a service that is being deleted. The worker that makes it finds its lease lost and
+ * stops.
+ */
 export function abandonBackups(trx: Transaction, serviceId: string): Promise<void> {
-  return failOpen(trx, BACKUPS, { service_id: serviceId }, 'the service was deleted', 'sealed_key = null');
+  return failOpen(trx, BACKUPS, { service_id: serviceId }, 'the service was deleted', { sql: 'sealed_key = null' });
 }
 
 export function findBackup(db: Db, serviceId: string, id: string): Promise<BackupRow | undefined> {
@@ -93,19 +95,21 @@ export function countManualBackups(db: Db, serviceId: string): Promise<number> {
   );
 }
 
-/** Hides a backup that has ended; a sweep removes it. Returns false if it has not ended. */
+/** Hides a backup that has ended; a sweep removes its archive later. Returns false if it has not ended. */
 export async function hideBackup(db: Db, id: string): Promise<boolean> {
   const hide = 'update backups set deleted_at = coalesce(deleted_at, now()) where id = ? and finished_at is not null';
   return (await rowCountOf(db, hide, [id])) > 0;
 }
 
-/** SQL: true for a database `s` with a running schedule. */
-const SCHEDULED = `s.kind in ('postgres', 'redis') and s.lifecycle_status = 'active' and not s.archived
+/** SQL: true if the service `s` is live, has data or mounted volumes, and has scheduled backups enabled. */
+const SCHEDULED = `(s.kind in ('postgres', 'redis')
+    or exists (select from volumes v where v.service_id = s.id and v.removed_at is null and v.host_id is not null and v.node_id is null))
+  and s.lifecycle_status = 'active' and not s.archived
   and s.deleted_at is null and s.live_deployment_id is not null and (s.configuration ->> 'backupEnabled')::boolean`;
 
 /**
- * Returns services whose last scheduled backup is a day old, for `dueSlot` to decide.
- * Also returns the database's time. Services with a backup in progress, or being restored, are left out.
+ * Returns services whose last scheduled backup is a day old, for `dueSlot` to decide. Also returns the database's time.
+ * Leaves out services with a backup in progress, and those that are being restored.
  */
 export function servicesToSchedule(
   db: Db,
@@ -122,7 +126,7 @@ export function servicesToSchedule(
   );
 }
 
-/** Returns true if the schedule of a locked service still runs. */
+/** Returns true if a service still gets scheduled backups. The caller has locked the service. */
 export async function isScheduled(trx: Transaction, serviceId: string): Promise<boolean> {
   const found = await rowCountOf(
     trx,
@@ -185,7 +189,7 @@ export async function deleteBackup(db: Db, id: string): Promise<void> {
   await db.raw('delete from backups where id = ? and deleted_at is not null', [id]);
 }
 
-/** Returns which of these archives a backup still names. The others were left behind by workers that died. */
+/** Returns which of these archives belong to a recorded backup. The others were left behind by workers that died. */
 export async function namedObjects(db: Db, objects: readonly string[]): Promise<Set<string>> {
   const named = `select object from backups where object = any(:objects) and status <> 'failed'`;
   return new Set(await valuesOf<string>(db, named, { objects }));

@@ -15,9 +15,9 @@ export interface DeployCommitInput {
 }
 
 /**
- * Queues the deployment of a new commit and ends the event, in one transaction.
- * A commit that is reported twice is deployed once. Returns the deployment's id, or null if another report was first.
- * Throws what `queueDeployment` throws.
+ * Queues the deployment of a reported commit and marks the report as handled, in one transaction. A commit that is
+ * reported twice is deployed once. Returns the deployment's id, or null if another report was first. Throws what
+ * `queueDeployment` throws.
  */
 export async function deployCommit(
   trx: Transaction,
@@ -49,9 +49,8 @@ export async function deployCommit(
 }
 
 /**
- * Allows only values of the service's own protected environment.
- * A reported commit has no caller whose role could be checked, but a person with the needed role has enabled automatic
- * deployment. A service outside of the environment does not get its values.
+ * Authorizes only values of the service's own protected environment. A push has no caller whose role could be checked;
+ * a person with the needed role has enabled automatic deployment instead.
  */
 export async function ownEnvironmentOnly(
   trx: Transaction,

@@ -1,6 +1,8 @@
 import { ABANDONED, defineKind, RECORD_QUEUE } from '../engine/kind.js';
 
-/** Reported commits. The transaction that queues the deployment ends the event, so no lease is needed. */
+/**
+ * Reports of new commits. One transaction queues the deployment and marks the report as handled, so no lease is needed.
+ */
 export const COMMIT_EVENTS = defineKind({
   table: 'commit_events',
   payload: 'eventId',

@@ -10,7 +10,7 @@ export interface KnownCommits {
   undecided: boolean;
 }
 
-/** `first`: the branch is still unknown. `wait`: a deployment is about to find the newest commit. */
+/** `first`: nothing is known about the branch yet. `wait`: a waiting deployment will find the newest commit itself. */
 export type Novelty = 'known' | 'news' | 'first' | 'wait';
 
 /** Returns whether the branch's newest commit must still be handled. */
@@ -20,11 +20,11 @@ export function noveltyOf(commit: string, { head, deployed, undecided }: KnownCo
   return head === null && deployed === null ? 'first' : 'news';
 }
 
-/** What decides whether a new commit is deployed. */
+/** The facts that decide whether a new commit is deployed automatically. */
 export interface CommitFacts {
   autoDeploy: string;
   message: string;
-  /** The files in which it differs from the last deployed commit; null if unknown. */
+  /** The files that differ between the new commit and the last deployed one; null if unknown. */
   changed: readonly string[] | null;
   /** Returns true if a file matters to the service, according to its path filters. */
   matters: (path: string) => boolean;
@@ -39,7 +39,10 @@ export function reasonAgainst({ autoDeploy, message, changed, matters }: CommitF
   return null;
 }
 
-/** Milliseconds between two polls of a repository. */
+/**
+ * Milliseconds between two polls of a repository: without or with a hook that reports its pushes, and after many
+ * failures.
+ */
 const POLL_MS = { unhooked: 60_000, hooked: 15 * 60_000, longest: 60 * 60_000 };
 
 /** Returns the wait until a repository's next poll, in milliseconds. Failures double it, up to an hour. */
@@ -48,12 +51,17 @@ export function pauseBeforePoll({ hooked, failures }: { hooked: boolean; failure
   return Math.max(pause, Math.min(POLL_MS.unhooked * 2 ** failures, POLL_MS.longest));
 }
 
-/** Returns the wait until a repository's first poll. Its fingerprint spreads repositories over a minute. */
+/**
+ * Returns the wait until a repository's first poll. Depends on its fingerprint, so that first polls are spread over a
+ * minute.
+ */
 export function firstPoll(fingerprint: Buffer): number {
   return (fingerprint.readUInt32BE(0) % 60) * 1000;
 }
 
-/** The most branches that are recorded for previews. Polling makes no previews of a repository with more. */
+/**
+ * The most branches of a repository that are recorded for previews. If it has more, polling makes no previews of it.
+ */
 export const MAX_BRANCHES = 1000;
 /** The most previews that one poll of a repository requests. The next poll requests more. */
 const MAX_NEW_PREVIEWS = 20;
@@ -68,8 +76,8 @@ export interface BranchNews {
 }
 
 /**
- * Compares a repository's branches with the recorded ones. `own` is the branch that the service deploys.
- * The first poll only records them, because enabling previews is no reason to deploy every old branch.
+ * Compares a repository's branches with the recorded ones. `own` is the branch that the service deploys. The first poll
+ * only records branches: when previews are enabled, old branches must not all be deployed.
  */
 export function branchNews(
   heads: ReadonlyMap<string, string>,

@@ -22,7 +22,7 @@ export interface CommitEventRow {
 export type NewCommitEvent = Pick<CommitEventRow, 'service_id' | 'kind' | 'actor'> &
   Partial<Pick<CommitEventRow, 'hook_id' | 'delivery_id' | 'branch' | 'before_sha' | 'after_sha'>>;
 
-/** Stores an event, which is due at once. Returns null if this delivery was already stored. */
+/** Stores a reported commit, which is due at once. Returns null if this delivery was already stored. */
 export async function insertCommitEvent(db: Db, event: NewCommitEvent): Promise<string | null> {
   const id = uuidv7();
   const rows = await db('commit_events')
@@ -37,7 +37,7 @@ export async function findCommitEvent(db: Db, id: string): Promise<CommitEventRo
   return db<CommitEventRow>('commit_events').where({ id }).first();
 }
 
-/** Ends an event. Returns false if it had already ended. */
+/** Marks a reported commit as handled. Returns false if another process already did. */
 export async function finishCommitEvent(
   db: Db,
   id: string,
@@ -55,7 +55,7 @@ export async function finishCommitEvent(
 
 const KEPT_DAYS = 7;
 
-/** Deletes events that ended more than 7 days ago. Returns how many. */
+/** Deletes commit reports that were handled more than 7 days ago. Returns how many. */
 export function deleteOldCommitEvents(db: Db): Promise<number> {
   return rowCountOf(db, `delete from commit_events where finished_at < now() - make_interval(days => ${KEPT_DAYS})`);
 }
@@ -107,7 +107,7 @@ export interface WatchedService {
   updated_at: Date;
 }
 
-/** Returns services that should be watched and are not yet, or have changed since. */
+/** Returns services whose repository is not watched yet, or that have changed since their last sync. */
 export async function unsyncedServices(db: Db, limit: number): Promise<WatchedService[]> {
   return rowsOf<WatchedService>(
     db,
@@ -136,12 +136,12 @@ export async function watchService(
     .merge();
 }
 
-/** Ends the watches that no service needs. Deletes the records of repositories that no service uses. */
+/** Ends the watches of services that are not polled any more. Deletes the records of unused repositories. */
 export async function endWatches(db: Db): Promise<void> {
   await db.raw(
     `delete from commit_watches w where not exists (select from services s where s.id = w.service_id and ${WATCHED})`,
   );
-  // When previews are enabled again, old branches are recorded first.
+  // If previews are enabled again later, the next poll only records the branches that then exist.
   await db.raw(
     `update commit_watches w set branches_at = null where branches_at is not null
         and not exists (select from services s where s.id = w.service_id and s.configuration ->> 'previewMode' = 'automatic')`,
@@ -156,7 +156,9 @@ export interface DueRepository {
   failures: number;
 }
 
-/** Takes repositories that are due. If this process ends before polling them, they are due again in five minutes. */
+/**
+ * Takes repositories whose poll is due. If this process ends before polling them, they are due again in five minutes.
+ */
 export async function takeDueRepositories(db: Db, limit: number): Promise<DueRepository[]> {
   return rowsOf<DueRepository>(
     db,
@@ -169,7 +171,7 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
 }
 
 export type PolledService = WatchedService & {
-  /** True if a hook reports pushes. */
+  /** True if a hook reports the repository's pushes. */
   hooked: boolean;
   /** True if the branches of the service's repository were already recorded. */
   branches_noted: boolean;
@@ -197,7 +199,7 @@ export async function notedBranches(db: Db, serviceId: string): Promise<Map<stri
   return new Map(rows.map(({ branch, commit_sha }) => [branch, commit_sha]));
 }
 
-/** Records branches, deletes those that are gone, and stores an event for each wanted preview. */
+/** Records branches, deletes those that are gone, and stores an event for each requested preview. */
 export async function noteBranches(
   trx: Transaction,
   serviceId: string,

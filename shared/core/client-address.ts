@@ -18,7 +18,7 @@ export function clientKey(address: string | undefined): string {
   const text = (address ?? '').trim();
   const [, bracketed, plain] = WITH_PORT.exec(text) ?? [];
   const bare = bracketed ?? plain ?? text;
-  // The library also takes "1" and "0x7f.1" for IPv4 addresses; no socket and no proxy writes these.
+  // ipaddr.js also takes "1" and "0x7f.1" for IPv4 addresses; no socket and no proxy writes these.
   if (ipaddr.IPv4.isValidFourPartDecimal(bare)) return bare;
   if (!ipaddr.IPv6.isValid(bare)) return 'unknown';
   const parsed = ipaddr.IPv6.parse(bare);

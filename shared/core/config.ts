@@ -7,7 +7,7 @@ import type { Report, Setting } from './settings/setting.js';
 /** Every setting of the platform, in the shape in which the code uses them. `settings/` has each variable's meaning. */
 export type Config = ReturnType<typeof assemble>;
 
-/** Reports all problems of an environment at once. Each names its variable and what to do. */
+/** Reports all problems of the environment variables at once. Each names its variable and what to do. */
 export class ConfigError extends Error {
   readonly problems: string[];
   constructor(problems: string[]) {
@@ -31,8 +31,8 @@ export function loadConfig(env: Environment = process.env): Config {
 }
 
 /**
- * Returns only the keys, for the command that rotates them. Throws `ConfigError`.
- * `kept` is the key in DATA_DIR, used if SECRETS_KEY is not set.
+ * Returns only the encryption keys, for the command that rotates them. Throws `ConfigError`. `kept` is the key in
+ * DATA_DIR, used if SECRETS_KEY is not set.
  */
 export function loadSecretsKeys(
   kept: string | null,
@@ -46,12 +46,12 @@ export function loadSecretsKeys(
   return { current, previous };
 }
 
-/** Returns the settings of the admin command line: a database, or the folder of an embedded one. */
+/** Returns the admin command line's settings: the database's URL, or the folder of an embedded one. */
 export function loadDatabaseSettings(env: Environment = process.env): { databaseUrl: string | null; dataDir: string } {
   return { databaseUrl: env.DATABASE_URL || null, dataDir: resolve(env.DATA_DIR || SETTINGS.DATA_DIR.kind.fallback) };
 }
 
-/** Parses one variable. No problem shows the text of a secret. */
+/** Parses one variable. A reported problem never shows the text of a secret. */
 function read<Name extends SettingName>(name: Name, env: Environment, problems: string[]): Values[Name] {
   const { kind }: Setting<unknown> = SETTINGS[name];
   const report: Report = (problem, given) => {
@@ -66,12 +66,12 @@ function assemble(values: Values, env: Environment) {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   return {
     port: values.PORT,
-    /** Null listens on all addresses of the host. */
+    /** If null, the API listens on all addresses of the host. */
     apiAddress: values.API_ADDRESS,
     apiHosts: values.API_HOSTS,
     /** Without a slash at the end. */
     publicUrl: (values.PUBLIC_URL ?? `http://localhost:${values.PORT}`).replace(/\/+$/, ''),
-    /** Null if the platform must find it out. Without a slash at the end. */
+    /** Null if the platform must find out this URL. Without a slash at the end. */
     internalUrl: values.INTERNAL_URL?.replace(/\/+$/, '') ?? null,
     trustProxy: values.TRUST_PROXY,
     rateLimits: {
@@ -118,7 +118,7 @@ function assemble(values: Values, env: Environment) {
     backups: {
       store: values.BACKUP_STORE,
       bucket: values.BACKUP_S3_BUCKET,
-      /** Null is Amazon's. */
+      /** If null, Amazon's endpoint is used. */
       endpoint: values.BACKUP_S3_ENDPOINT,
       region: values.BACKUP_S3_REGION,
       accessKeyId: values.BACKUP_S3_ACCESS_KEY_ID,
@@ -150,7 +150,8 @@ function assemble(values: Values, env: Environment) {
     docker: { host: values.DOCKER_HOST, registryUrl: values.REGISTRY_URL },
     baseImages: values.BASE_IMAGES,
     dataImages: { postgres: values.POSTGRES_IMAGE, redis: values.REDIS_IMAGE },
-    // Only builds of containers use it. Other tools accept more forms of the address.
+    // Only container builds use BUILDKIT_HOST. It is null otherwise, because other tools accept forms of it that we
+    // refuse.
     railpack: { buildkitHost: values.RUNTIME === 'swarm' ? values.BUILDKIT_HOST : null, searchPath: values.PATH },
   };
 }
@@ -193,7 +194,7 @@ function conflicts(values: Values, config: Config): string[] {
   return rules.flatMap(([broken, problem]) => (broken ? [problem] : []));
 }
 
-/** Returns those of these variables that are set. `patterns` are names, or prefixes followed by `*`. */
+/** Returns the set variables whose names match. `patterns` are names, or prefixes followed by `*`. */
 function pick(env: Environment, patterns: readonly string[]): Record<string, string> {
   const names = new Set(patterns);
   const beginnings = patterns.filter((name) => name.endsWith('*')).map((name) => name.slice(0, -1));
@@ -204,7 +205,7 @@ function pick(env: Environment, patterns: readonly string[]): Record<string, str
   );
 }
 
-/** Builds have no use for folders of the platform's own user and for tokens that publish. */
+/** Variables that a prefix pattern does not pass to builds: the platform's own folders, and tokens for publishing. */
 const NOT_OF_MIRRORS = /_(HOME|DIR|TOKEN)$/;
 
 type EdgeAddress = Pick<Config, 'edgeDomain' | 'edgePort' | 'edgeTls'>;

@@ -10,7 +10,7 @@ const YEARS = 5;
  */
 export function isSchedule(text: string, from: Date): boolean {
   if (text.length > MAX_SCHEDULE_LENGTH || !/^[ -~]*$/.test(text)) return false;
-  // croner also takes names such as @daily, and six fields.
+  // croner also accepts names such as @daily, and six fields. Neither is accepted here.
   if (text.trim().split(/ +/).length !== 5) return false;
   const stopAt = new Date(from);
   stopAt.setUTCFullYear(from.getUTCFullYear() + YEARS);

@@ -37,6 +37,9 @@ export const ERROR_REGISTRY = {
   },
   engine_unavailable: { status: 409, message: 'The queue engine cannot be reached; nothing was stored, try again' },
   canvas_revision_conflict: { status: 409, message: 'The canvas has a newer revision; read it again first' },
+  plan_changed: { status: 409, message: 'The plan is no longer what was seen; plan again and look at it' },
+  apply_running: { status: 409, message: 'An apply of this stack is running; wait for its end or cancel it' },
+  owned_elsewhere: { status: 409, message: 'A resource that the document names belongs to another stack' },
   payload_too_large: { status: 413, message: 'The request body exceeds 262144 bytes' },
   canvas_too_large: { status: 413, message: 'The canvas scope has too many nodes or edges' },
   rate_limited: { status: 429, message: 'Too many requests; retry after the time given' },
@@ -82,12 +85,12 @@ export function invalidRequest(path: string, message: string): AppError {
   return new AppError('invalid_request', undefined, [{ path, message }]);
 }
 
-/** Makes `invalid_request` for a field, named in the message too, for people who read nothing else. */
+/** Makes `invalid_request` for a field. The message names the field too, because some clients show nothing else. */
 export function invalidField(field: string, message: string): AppError {
   return new AppError('invalid_request', `${field} ${message}`, [{ path: `/${field}`, message }]);
 }
 
-/** A tenant's server may answer with an error of any length. */
+/** Bounds error messages, because a server of a tenant can send one of any length. */
 const MAX_MESSAGE_CHARACTERS = 10_000;
 
 /** Returns the text of any thrown value. It is bounded and has no NUL, which PostgreSQL cannot store. */

@@ -10,7 +10,7 @@ export interface ChildLimits {
   /** Memory that the process may write to. Mapped files that it only reads and reserved addresses do not count. */
   memoryBytes: number;
   processorSeconds: number;
-  /** The largest file that it may write. */
+  /** The largest file that the process may write. */
   fileBytes: number;
   openFiles: number;
 }
@@ -23,16 +23,18 @@ const USUAL_LIMITS: ChildLimits = {
   openFiles: 1024,
 };
 
-/** Seconds between XCPU, which shows that the limit was reached, and KILL. */
+/** Seconds between the signal XCPU, at the limit of processor time, and KILL. */
 const KILL_AFTER_SECONDS = 5;
-/** When the host's memory is short, the kernel ends these processes before the platform's own. Range: -1000 to 1000. */
+/**
+ * The processes' oom_score_adj (-1000 to 1000): when memory is short, the kernel ends them before the platform's own.
+ */
 const OOM_SCORE = 500;
 
 /**
- * Returns the program of /bin/sh that runs before a command.
- * Every system has `ulimit`; a limit that it cannot set is already stricter. The descriptor `tether` is a pipe whose
- * other end only this process holds. When it closes, because this process or the command has ended, a watcher kills the
- * rest of the process group. While the watcher runs, the group's number is not reused.
+ * Returns a shell script that sets the limits and then becomes the command. If `ulimit` cannot set a limit, the current
+ * one is already stricter. The descriptor `tether` is a pipe whose other end only this process holds. When it closes,
+ * because this process or the command has ended, a watcher kills the rest of the process group. While the watcher runs,
+ * the group's number is not reused.
  */
 function program({ memoryBytes, processorSeconds, fileBytes, openFiles }: ChildLimits, tether: number): string {
   const closed = Array.from({ length: tether - 2 }, (_, i) => `${i + 3}>&-`).join(' ');

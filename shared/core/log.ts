@@ -3,7 +3,7 @@ import { RepeatedLines } from './repeated-lines.js';
 
 export type { Logger };
 
-/** Returns the process's logger: one line of JSON per event, with the process's name. Counts repeated faults. */
+/** Returns the process's logger: one line of JSON per event, with the process's name. Limits repeated faults. */
 export function createLogger(name: string, level: string): Logger {
   const output = pino.destination(1);
   // If the output's reader has ended, the work continues without a log.

@@ -13,6 +13,6 @@ export function lowerPriority(pid: number | undefined): void {
     setPriority(pid, priority);
     writeFileSync(`/proc/${pid}/autogroup`, String(priority));
   } catch {
-    // The process has ended, or the system forbids this or has no such groups.
+    // The process has ended, or the system forbids the change or has no autogroups.
   }
 }

@@ -18,7 +18,7 @@ export interface Mailer {
   close(): void;
 }
 
-/** With any mail server, one mail takes no longer than a few of these, in milliseconds. */
+/** Timeout of connecting, of the server's greeting and of each later answer, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 
 /** Creates a mailer over SMTP. Without `SMTP_URL` it logs each mail as not sent, without its text. */

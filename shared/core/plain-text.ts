@@ -1,9 +1,9 @@
 import { type TStringOptions, Type } from 'typebox';
 
 /**
- * The part of a character class for characters that act in terminals or disguise a text: controls (C0, DEL, C1), line
- * and paragraph separators, overrides and isolates of the writing direction. Characters beyond \\xff stand for
- * themselves, because JavaScript, RE2 and Python share no escape for them.
+ * The part of a character class for characters that control terminals or disguise a text: controls (C0, DEL, C1), line
+ * and paragraph separators, overrides and isolates of the writing direction. Characters above \\xff are written
+ * literally, because JavaScript, RE2 and Python share no escape for them.
  */
 const ACTING = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\u2066-\u2069\u2028-\u202e';
 /** `ACTING`, tabs and line ends. Names contain none of them. */

@@ -8,7 +8,7 @@ let bootId: string | null = null;
 /** Identifies one process, although the system reuses pids. */
 export interface ProcessIdentity {
   pid: number;
-  /** The start of the process (`processStart`). */
+  /** An opaque text from `processStart`. */
   startedAt: string;
 }
 

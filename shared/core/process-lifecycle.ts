@@ -5,7 +5,7 @@ import { withTimeLimit } from './time-limit.js';
 export interface Closer {
   name: string;
   close: () => Promise<unknown> | unknown;
-  /** After this time, in milliseconds, the next closer begins. */
+  /** The most time, in milliseconds, that the next closer waits for this one. */
   maxMs: number;
 }
 
@@ -41,8 +41,8 @@ export class Lifecycle {
   }
 
   /**
-   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can make it slow,
-   * so that time is left for the others.
+   * Registers a closer. Closers run in reverse order of registration. Set `maxMs` if a tenant's work can make the
+   * closer slow, so that time is left for the others.
    */
   onEnd(name: string, close: Closer['close'], maxMs = this.#deadlineMs): void {
     this.#closers.unshift({ name, close, maxMs });

@@ -1,9 +1,9 @@
 import type { LogFn, Logger } from 'pino';
 
-/** Within a window, this many lines of a kind are written; further ones are counted. */
+/** In each window, this many lines of one kind are written; further ones are only counted. */
 const SHOWN = 10;
 const WINDOW_MS = 60_000;
-/** The most kinds that are counted at once. A new one replaces the oldest. */
+/** The most kinds of lines that are counted at once. A new kind replaces the oldest. */
 const MAX_KINDS = 500;
 const MAX_KIND_LENGTH = 200;
 const WARN = 40;

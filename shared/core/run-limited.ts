@@ -3,7 +3,7 @@ import { type ChildLimits, endChild, SYSTEM_PATH, spawnLimited } from './limited
 import { onAbort } from './on-abort.js';
 
 export interface RunOptions {
-  /** If absent, a fixed PATH and nothing of the platform's own environment. */
+  /** If absent, the command gets only a fixed PATH and nothing of the platform's own environment. */
   env?: NodeJS.ProcessEnv;
   cwd?: string;
   limits?: Partial<ChildLimits>;
@@ -26,10 +26,9 @@ export interface ChildResult {
   cut: 'time' | 'output' | null;
 }
 
-/** Default bounds on time and output. */
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT_BYTES = 1024 ** 2;
-/** Only the end of a longer error output is kept. */
+/** How much of the end of the error output is kept. */
 const MAX_ERROR_BYTES = 256 * 1024;
 const NOT_FOUND = 127;
 

@@ -9,9 +9,8 @@ const PLACE = /file:\/\/[^()]*:\d+:\d+/;
 const maps = new Map<string, SourceMap | null>();
 
 /**
- * Makes stack traces name the TypeScript sources. Reads a map when a trace first needs it.
- * Node's --enable-source-maps would read and keep the map of every module, which takes a fifth of a start's processor
- * time.
+ * Makes stack traces name the TypeScript sources. Reads a source map when a trace first needs it. Node's
+ * --enable-source-maps would read and keep the map of every module: that takes a fifth of the CPU time of a start.
  */
 export function mapStackTraces(): void {
   Error.prepareStackTrace = (error, frames) =>

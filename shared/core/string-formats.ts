@@ -1,13 +1,16 @@
 import { isIP } from 'node:net';
 import { isSchedule, MAX_SCHEDULE_LENGTH } from './cron-expression.js';
 
+/** The pattern of a stack's name, which is part of paths. */
+export const STACK_NAME_PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
+
 /** The length of the longest IPv6 address, one with an embedded IPv4 address and a prefix. */
 export const MAX_IP_RANGE_LENGTH = 49;
 export const MAX_TIME_ZONE_LENGTH = 64;
 
 /**
- * Returns the string formats of our schemas that are not standard. ajv gets this table. `now` is the clock of
- * schedules.
+ * Returns the non-standard string formats of our schemas, each with its check, as ajv takes them.
+ * The check of schedules reads the time from `now`.
  */
 export function stringFormats(now: () => Date): Record<string, (value: string) => boolean> {
   return {
@@ -19,8 +22,8 @@ export function stringFormats(now: () => Date): Record<string, (value: string) =
 }
 
 /**
- * Returns a check that refuses longer text without reading it.
- * A schema also checks formats of overlong text.
+ * Returns a check that refuses longer text without reading it. A JSON Schema validator checks the format even if the
+ * text exceeds maxLength.
  */
 export function atMost(length: number, isValid: (value: string) => boolean): (value: string) => boolean {
   return (value) => value.length <= length && isValid(value);

@@ -36,7 +36,10 @@ export async function prepareDataServer(
   });
 }
 
-/** Throws source_invalid if no host can run the server. Throws conflict if the configuration does not fit its data. */
+/**
+ * Throws source_invalid if no host can run the server. Throws conflict if the configuration does not fit the server's
+ * data.
+ */
 export async function assertDataService(
   trx: Transaction,
   { config: { runtime } }: Pick<CommandDeps, 'config'>,
@@ -46,7 +49,7 @@ export async function assertDataService(
   if (!isDataKind(service.kind)) return;
   const workers = await onlineWorkers(trx);
   const { kind } = service;
-  // Without any worker, the deployment waits like every other one.
+  // If no worker is online, the deployment waits for one, as every deployment does.
   if (workers.length > 0 && !workers.some((worker) => worker.data_kinds.includes(kind))) {
     throw new AppError('source_invalid', (runtime === 'swarm' ? MISSING_IMAGE : MISSING)[kind]);
   }
@@ -75,7 +78,7 @@ const MISSING = {
     'No host of this installation has redis-server or valkey-server: install one of them (Debian: apt-get install redis-server), then start the worker again',
 };
 
-/** Throws conflict if a setting changes that was fixed when the server was created. */
+/** Throws conflict if the configuration changes a setting that was fixed when the server was created. */
 export async function assertFitsData(
   trx: Transaction,
   service: Pick<ServiceRow, 'id' | 'kind' | 'slug'>,
@@ -124,10 +127,10 @@ export async function assertUnreferenced(
   );
 }
 
-/** Thrown if a referenced database has no values now. */
+/** Thrown if a referenced database was deleted, was never started, or does not offer the key. */
 class MissingDataServer extends SealError {}
 
-/** Returns the present values of references to databases. Throws `SealError`. */
+/** Returns the current values of references to databases. Throws `SealError`. */
 export async function openDataReferences(
   db: Db,
   keyring: Keyring,

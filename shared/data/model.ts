@@ -2,7 +2,7 @@ import { nameProblem } from '../services/database-name.js';
 import type { DataKind } from '../services/model.js';
 import { databasePlanOf } from '../services/plan-catalog.js';
 
-/** The keys of a database to which applications may refer. */
+/** The keys that a reference to a database may name. */
 export const OFFERED_KEYS: Readonly<Record<DataKind, readonly string[]>> = {
   postgres: ['HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE', 'URL'],
   redis: ['HOST', 'PORT', 'USER', 'PASSWORD', 'URL'],
@@ -23,7 +23,7 @@ export function portOf(kind: DataKind): number {
 export const ADMIN_USER = 'ranvier_admin';
 /** The tenant's user of a redis server. A client that sends only a password is this user. */
 const REDIS_USER = 'default';
-/** PostgreSQL cuts longer names. */
+/** The longest name that PostgreSQL does not truncate, in bytes. */
 const MAX_NAME_LENGTH = 63;
 
 /** Returns the default name of a database: the service's slug in PostgreSQL's characters. */
@@ -51,7 +51,6 @@ export function serverNames(
   return { version: databaseVersion, database, user: databaseUser || database };
 }
 
-/** What a server offers to applications. */
 export interface OfferedServer {
   kind: DataKind;
   host: string;
@@ -61,7 +60,7 @@ export interface OfferedServer {
   database: string;
 }
 
-/** Returns the value of one key; undefined if servers of this kind do not offer it. */
+/** Returns the value of one offered key, such as `URL`; undefined if this kind of server lacks it. */
 export function offeredValue(
   { kind, host, port, user, password, database }: OfferedServer,
   key: string,
@@ -87,18 +86,18 @@ export function offeredValue(
 const MEGABYTE = 1024 * 1024;
 const GIGABYTE = 1024 * MEGABYTE;
 
-/** Returns how many bytes of data a plan allows. The write-ahead log has separate room. */
+/** Returns how many bytes of data a plan allows. The write-ahead log has a separate bound. */
 export function storageBytes(planId: string): number {
   return databasePlanOf(planId).storageGb * GIGABYTE;
 }
 
-/** Sessions for the platform itself, beyond those of the plan. */
+/** Connections that a server allows beyond the plan's, for the platform itself. */
 const OWN_SESSIONS = 5;
 
 /**
  * Returns PostgreSQL's settings for a plan, as arguments of its command line.
- * Neither a tenant's `alter system` nor a file of the volume can override them there. Memory follows PostgreSQL's own
- * advice. The write-ahead log is bounded so that it cannot fill the disk.
+ * Neither a tenant's `alter system` nor a configuration file in the volume can override arguments. Memory sizes follow
+ * PostgreSQL's usual advice. The write-ahead log is bounded, because it could otherwise fill the disk.
  */
 export function postgresSettings(planId: string): Record<string, string> {
   const { memoryMb, maxConnections, storageGb } = databasePlanOf(planId);
@@ -126,7 +125,7 @@ export function postgresSettings(planId: string): Record<string, string> {
   };
 }
 
-/** Returns the bytes that a redis server may fill with data. Rewriting its file may need this much again. */
+/** Returns how many bytes of data a redis server may hold. A rewrite of its file may need as much memory again. */
 export function redisMemoryBytes(planId: string): number {
   return Math.floor(databasePlanOf(planId).memoryMb * 0.45) * MEGABYTE;
 }
@@ -162,7 +161,7 @@ export function redisConfiguration(settings: RedisSettings): string {
     `port ${settings.port}`,
     'protected-mode no',
     'daemonize no',
-    // A title would overwrite the process's environment, which contains its mark.
+    // A title would overwrite the process's environment, and with it the mark that the platform sets there.
     'set-proc-title no',
     'logfile ""',
     `dir "${settings.folder.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
@@ -170,7 +169,7 @@ export function redisConfiguration(settings: RedisSettings): string {
     `maxmemory-policy ${settings.evictionPolicy}`,
     `maxclients ${databasePlanOf(settings.planId).maxConnections + OWN_SESSIONS}`,
     'save ""',
-    // A backup requests a snapshot as a replica does, and must know its size first.
+    // A backup requests the snapshot as a Redis replica does. It needs the size first; diskless replication omits it.
     'repl-diskless-sync no',
     'appendonly yes',
     'appendfsync everysec',
@@ -183,15 +182,20 @@ export function redisConfiguration(settings: RedisSettings): string {
   ].join('\n');
 }
 
-/** How the storage bound is enforced: not at all, writes are refused by default, or no connection is accepted. */
+/**
+ * How the storage bound is enforced: not at all, new transactions are read-only by default, or no connection is
+ * accepted.
+ */
 export type StorageState = 'open' | 'read_only' | 'closed';
 
 /** From this share of the storage on, new transactions are read-only by default. */
 const READ_ONLY_SHARE = 0.9;
-/** A bound is lifted only below this share of it, so that the state does not flap. */
+/** A restriction ends only when usage is below this share of its threshold. Otherwise the state would flap. */
 const LIFT_SHARE = 0.97;
 
-/** Decides how the storage bound is enforced. `before` keeps the state from changing with each byte. */
+/**
+ * Decides how the storage bound is enforced. Depends on the state `before`, so that it does not change with each byte.
+ */
 export function storageState(usedBytes: number, boundBytes: number, before: StorageState): StorageState {
   const closedAt = boundBytes * (before === 'closed' ? LIFT_SHARE : 1);
   const readOnlyAt = boundBytes * READ_ONLY_SHARE * (before === 'open' ? 1 : LIFT_SHARE);
@@ -201,7 +205,7 @@ export function storageState(usedBytes: number, boundBytes: number, before: Stor
 
 /** What the volume of a service looks like on its host. */
 export interface ObservedVolume {
-  /** True if the row records that the volume has its data. */
+  /** True if PostgreSQL records that the volume has its data. */
   initialized: boolean;
   /** The id of the service in the volume's marker; null if there is no marker. */
   marker: string | null;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { type Db, oneRow, rowCountOf, rowsOf, type Transaction, valuesOf } from '../core/database/database-client.js';
 import type { DataKind } from '../services/model.js';
 import { ONLINE_SECONDS } from '../workers/store.js';
@@ -57,7 +56,7 @@ export async function upsertDataServer(trx: Transaction, row: NewDataServer): Pr
   );
 }
 
-/** Returns the host that has the volume. Until the volume has data, each release may choose another host. */
+/** Returns the host that has the database's volume. If the volume has no data yet, assigns it to `hostId`. */
 export async function settleHost(db: Db, serviceId: string, hostId: string): Promise<string> {
   const [row] = await rowsOf<{ host_id: string }>(
     db,
@@ -71,7 +70,10 @@ export async function settleHost(db: Db, serviceId: string, hostId: string): Pro
   return row.host_id;
 }
 
-/** Records the swarm's node that has the volume. From now on no other node gets one, and it is never filled again. */
+/**
+ * Records which node of the swarm has the database's volume, unless the data already exists.
+ * Afterwards no other node gets a volume for this database, and the data is never created again.
+ */
 export async function recordNode(
   db: Db,
   serviceId: string,
@@ -103,7 +105,7 @@ export async function isHostOnline(db: Db, hostId: string): Promise<boolean> {
 }
 
 /**
- * Records where applications reach the server from now on. Returns false if another server of the host has the port.
+ * Records the address at which applications reach the server. Returns false if another server of the host has the port.
  */
 export async function recordReach(
   db: Db,
@@ -121,7 +123,7 @@ export async function recordReach(
   }
 }
 
-/** Records that the volume now has its data. From now on it is never filled again. */
+/** Records that the volume has its data, so that the data is never created again. */
 export async function recordInitialized(db: Db, serviceId: string): Promise<void> {
   await db.raw(
     'update data_servers set initialized_at = coalesce(initialized_at, now()), updated_at = now() where id = ?',
@@ -130,8 +132,8 @@ export async function recordInitialized(db: Db, serviceId: string): Promise<void
 }
 
 /**
- * Records the size of the data and how the storage bound is enforced.
- * Returns true if this call changed the state, because several workers of a host measure.
+ * Records the size of the data and how the storage bound is enforced. Returns true if this call changed the state:
+ * several workers of a host measure, and only one of them logs the change.
  */
 export async function recordUsage(db: Db, serviceId: string, usedBytes: number, state: StorageState): Promise<boolean> {
   const [row] = await rowsOf<{ before: StorageState }>(
@@ -144,47 +146,7 @@ export async function recordUsage(db: Db, serviceId: string, usedBytes: number, 
   return row !== undefined && row.before !== state;
 }
 
-/** How long a hold lasts without renewal. */
-const HOLD_SECONDS = 60;
-
-/**
- * Holds a server, so that it cannot be started. Returns the hold's token; null if another operation holds the server.
- */
-export async function holdDataServer(db: Db, serviceId: string): Promise<string | null> {
-  const token = randomUUID();
-  const held = await rowCountOf(
-    db,
-    `update data_servers set hold_token = :token, held_until = now() + interval '${HOLD_SECONDS} seconds'
-      where id = :serviceId and (held_until is null or held_until < now())`,
-    { serviceId, token },
-  );
-  return held > 0 ? token : null;
-}
-
-/** Renews a hold. Returns false if it is lost. */
-export async function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
-  const renewed = await rowCountOf(
-    db,
-    `update data_servers set held_until = now() + interval '${HOLD_SECONDS} seconds'
-      where id = :serviceId and hold_token = :token and held_until >= now()`,
-    { serviceId, token },
-  );
-  return renewed > 0;
-}
-
-export async function releaseHold(db: Db, serviceId: string, token: string): Promise<void> {
-  await db.raw('update data_servers set hold_token = null, held_until = null where id = ? and hold_token = ?', [
-    serviceId,
-    token,
-  ]);
-}
-
-/** Returns true while an operation works on the stopped server's volume. */
-export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
-  return (await rowCountOf(db, 'select from data_servers where id = ? and held_until >= now()', [serviceId])) > 0;
-}
-
-/** Returns the servers of deleted services that still have a volume on the host and no operation. */
+/** Returns the servers of deleted services whose volume is still on the host and in no operation. */
 export async function volumesToRemove(db: Db, hostId: string): Promise<DataServerRow[]> {
   return rowsOf<DataServerRow>(
     db,
@@ -246,8 +208,3 @@ export function markHostsAway(db: Db): Promise<string[]> {
 
 /** A host is away after this time without a worker, in seconds. A worker that restarts is back sooner. */
 const AWAY_SECONDS = 60;
-
-/** Ends the hold of a worker that has lost its claim. If that worker still runs, its next renewal fails. */
-export async function voidHold(db: Db, serviceId: string): Promise<void> {
-  await db.raw('update data_servers set hold_token = null, held_until = null where id = ?', [serviceId]);
-}

@@ -35,6 +35,8 @@ export interface QueueDeploymentInput {
   branch?: string;
   commitSha?: string;
   clearCache?: boolean;
+  /** The apply with whose other deployments this one goes live. */
+  togetherId?: string | null;
   idempotency?: DeploymentKey | null;
   /** Throws if the person who queues the deployment may not read values of protected environments. */
   authorize: ResolveInput['authorize'];
@@ -74,6 +76,7 @@ export async function queueDeployment(
     branch: configuration.branch,
     commit_sha: commitSha ?? '',
     clear_cache: input.clearCache ?? false,
+    together_id: input.togetherId ?? null,
     configuration,
     snapshot_id: await storeSnapshot(trx, deps.keyring, { serviceId: service.id, deploymentId: id, resolved }),
     variable_names: Object.keys(resolved.values).sort(),
@@ -86,7 +89,9 @@ function keyColumns(idempotency: DeploymentKey | null | undefined) {
   return { idempotency_scope: idempotency?.scope ?? null, idempotency_key: idempotency?.key ?? null };
 }
 
-/** Locks the service unless the caller has, and returns it. Throws if none of its deployments may be queued. */
+/**
+ * Locks the service unless the caller has locked it, and returns it. Throws if none of its deployments may be queued.
+ */
 async function lockDeployable(
   trx: Transaction,
   deps: CommandDeps,
@@ -102,7 +107,7 @@ async function lockDeployable(
   return service;
 }
 
-/** Throws idempotency_legacy_conflict if a deployment holds this key but its receipt is gone. */
+/** Throws idempotency_legacy_conflict if a deployment was created with this key but the stored response is gone. */
 async function assertKeyUnused(trx: Transaction, idempotency: DeploymentKey | null | undefined): Promise<void> {
   if (!idempotency) return;
   const holder = await findKeyHolder(trx, idempotency);
@@ -135,6 +140,8 @@ export interface QueueRollbackInput {
   service: Pick<ServiceRow, 'id'>;
   source: DeploymentRow;
   actor: string;
+  /** The apply with whose other deployments this one goes live. */
+  togetherId?: string | null;
   idempotency?: DeploymentKey | null;
   /** Throws if the person who queues the deployment may not read values of protected environments. */
   authorize: ResolveInput['authorize'];
@@ -149,7 +156,7 @@ export interface QueueRollbackInput {
 export async function queueRollback(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id: serviceId }, source, actor, idempotency, authorize }: QueueRollbackInput,
+  { service: { id: serviceId }, source, actor, togetherId = null, idempotency, authorize }: QueueRollbackInput,
 ): Promise<DeploymentRow> {
   const service = await lockDeployable(trx, deps, serviceId);
   if (isDataKind(service.kind)) {
@@ -176,6 +183,7 @@ export async function queueRollback(
     commit_sha: source.commit_sha,
     commit_message: source.commit_message,
     source_deployment_id: source.id,
+    together_id: togetherId,
     configuration: source.configuration,
     snapshot_id: source.snapshot_id,
     variable_names: source.variable_names,

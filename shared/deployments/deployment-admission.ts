@@ -10,24 +10,26 @@ const SPARE_WORKSPACES = 4;
 const MAX_WORKSPACES = 128;
 const MAX_ROUNDS = 8;
 /**
- * A blocked line is checked again after this time, because it may be unblocked without a change of a deployment: the
- * database on which it waits can be resumed.
+ * A workspace whose deployments are all blocked is checked again after this time. The check is needed because they may
+ * become able to run without a change of any deployment, for example when a database that they refer to is resumed.
  */
 const RECHECK_SECONDS = 5;
 const MAX_RECHECKS = 32;
-/** The process that admits a deployment makes its first job within this time. Afterwards any dispatcher may make it. */
+/**
+ * The process that admits a deployment makes its first job within this time. Afterwards any dispatcher may make the
+ * job.
+ */
 const HANDOVER_SECONDS = 2;
 
 /**
- * Admits waiting deployments, and returns their ids. The caller makes their jobs.
- * Takes the oldest of each service that has none running, at most `buildConcurrency` for each workspace, and in total
- * at most as many as the online workers have slots (one whose route has moved needs none). Workspaces take turns: the
- * next one is that whose last turn is longest ago, even if another has older deployments. Each round is a separate
- * transaction, and safe under concurrent callers. An admitted deployment is due two seconds later, in case the caller
- * crashes first; a worker's claim ends that.
- * Each workspace with waiting deployments has a line in `admission_lines`, which a trigger updates. A round reads only
- * the first lines, so that its time depends on the number of free slots and not on how many deployments wait. For this
- * reason each line's facts are read by subqueries: the planner may turn a join into a scan of whole tables.
+ * Admits waiting deployments, and returns their ids. The caller makes their jobs. Admits the oldest of each service
+ * that has none running, at most `buildConcurrency` for each workspace, and in total at most as many as the online
+ * workers have slots. Workspaces take turns: the next one is that whose last turn is longest ago, even if another has
+ * older deployments. Each round is a separate transaction, and safe under concurrent callers. An admitted deployment
+ * becomes due after two seconds unless a worker has claimed it, in case the caller crashes before it makes the job.
+ * Each workspace with waiting deployments has a row in `admission_lines`, which a trigger updates. A round reads only
+ * the first rows, so that its time depends on the number of free slots and not on how many deployments wait. For this
+ * reason each row's facts are read by subqueries: the planner may turn a join into a scan of whole tables.
  */
 export async function admitDeployments(db: Db): Promise<string[]> {
   const admitted: string[] = [];
@@ -42,19 +44,20 @@ export async function admitDeployments(db: Db): Promise<string[]> {
 const LOCK = prepare<unknown>(`select pg_advisory_xact_lock(hashtextextended('ranvier.admission', 0))`);
 
 /**
- * A deployment whose route has moved needs its slot for only a few more milliseconds. The next one is admitted
- * meanwhile, and waits in the queue.
+ * SQL: the free slots of all online workers. A deployment whose route has moved is not counted, because it needs its
+ * slot for only a few more milliseconds; meanwhile the next one is admitted and waits in the queue. One that is prepared
+ * waits for others without a slot.
  */
 const FREE_SLOTS = `(select coalesce(sum(deploy_slots), 0) from workers where seen_at > now() - interval '${ONLINE_SECONDS} seconds')
-  - (select count(*) from deployments where finished_at is null and admitted_at is not null and status <> 'switched')`;
+  - (select count(*) from deployments where finished_at is null and admitted_at is not null and status not in ('prepared', 'switched'))`;
 
-/** Keeps the workspaces of a round from one statement of its transaction to the next. */
+/** The transaction-local setting that passes the chosen workspaces from `turns` to `ADMIT`. */
 const LINES = 'ranvier.admission_lines';
 
 /**
- * Locks the lines of the workspaces whose turn it is, if a slot is free.
- * Skips a line that another transaction has locked: that transaction changes it, and another round follows its commit.
- * No line can change between this lock and the end of the round.
+ * Returns a statement that locks the rows of the workspaces whose turn it is, in `admission_lines`, if a slot is free.
+ * Skips a row that another transaction has locked: that transaction changes it, and another round follows its commit.
+ * No chosen row can change until the round ends.
  */
 function turns(beyond: number) {
   return prepare<{ taken: number; wanted: number }>(
@@ -79,8 +82,8 @@ const FIRST_TURNS = turns(SPARE_WORKSPACES);
 const FURTHER_TURNS = turns(MAX_WORKSPACES);
 
 /**
- * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that are
- * then free.
+ * Admits deployments of the chosen workspaces. Returns their ids in order of turns, and the number of slots that remain
+ * free.
  */
 const ADMIT = prepare<{ admitted: string[]; free: number }>(
   `with lines as materialized (
@@ -88,11 +91,14 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
             (select l.last_turn from admission_lines l where l.workspace_id = chosen.id) as last_turn,
             (select coalesce((w.configuration ->> 'buildConcurrency')::int, 1) from workspaces w where w.id = chosen.id) as most,
             array(select a.service_id from deployments a
-                   where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services
+                   where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null) as services,
+            (select count(*) from deployments a
+              where a.workspace_id = chosen.id and a.finished_at is null and a.admitted_at is not null
+                and a.status <> 'prepared') as busy
        from unnest(cast(current_setting('${LINES}') as uuid[])) as chosen(id)
    ), free as materialized (select ${FREE_SLOTS} as slots), heads as (
      select l.workspace_id, l.last_turn, l.most, head.id, head.number,
-            cardinality(l.services) + row_number() over (partition by l.workspace_id order by head.number) as position
+            l.busy + row_number() over (partition by l.workspace_id order by head.number) as position
        from lines l cross join lateral (
          select distinct on (d.service_id) d.id, d.number
            from deployments d
@@ -101,7 +107,7 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
             and not coalesce((select true from (${missingDatabases('d')}) m limit 1), false)
           order by d.service_id, d.number
        ) head
-      where cardinality(l.services) < l.most
+      where l.busy < l.most
    ), allowed as (
      select id, workspace_id, row_number() over (order by position, last_turn nulls first, number) as turn
        from heads where position <= most
@@ -127,7 +133,7 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
           (select slots from free) - (select count(*) from admitted) as free`,
 );
 
-/** Returns SQL: a deployment's referenced databases that do not run, and what they wait for. */
+/** Returns SQL: the names of a deployment's referenced databases that do not run, with what they wait for. */
 function missingDatabases(deployment: string): string {
   return `select s.name,
             case when s.deleted_at is not null then 'it was deleted'
@@ -140,13 +146,15 @@ function missingDatabases(deployment: string): string {
       where s.live_deployment_id is null or s.lifecycle_status <> 'active'`;
 }
 
-/** How many deployments get their reason recorded in one call: those without a reason, and others by turn. */
+/** The most deployments without a reason for waiting that get one in one call. */
 const UNEXPLAINED = 50;
+/** The most deployments that one call examines by turn, in the order of their numbers. */
 const EXPLAINED_AGAIN = 100;
 
 /**
- * Records why deployments wait. Those without a reason get one at once; the others take turns, because another
- * deployment can change their reason. A call begins after the number `after` and returns the number for the next call.
+ * Records why deployments wait. Those without a reason get one at once; the reasons of others are updated by turn,
+ * because another deployment can change them. A call begins after the number `after` and returns the number for the
+ * next call.
  */
 export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   const row = await oneRow<{ explained: number; last: number }>(
@@ -164,7 +172,8 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
               (select o.id from deployments o where o.service_id = d.service_id and o.finished_at is null and o.number < d.number
                 order by o.number desc limit 1) as ahead,
               (select count(*) from deployments o
-                where o.workspace_id = d.workspace_id and o.finished_at is null and o.admitted_at is not null) as busy,
+                where o.workspace_id = d.workspace_id and o.finished_at is null and o.admitted_at is not null
+                  and o.status <> 'prepared') as busy,
               (select 'Waits for the database "' || m.name || '" that its variables refer to: ' || m.what
                  from (${missingDatabases('d')}) m order by m.name limit 1) as missing
          from chosen join deployments d on d.id = chosen.id
@@ -181,7 +190,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
               end as reason
          from waiting o
      ), news as materialized (
-       -- One that was admitted or has ended since needs none.
+       -- A deployment that was admitted or has ended meanwhile needs no reason.
        select d.id, r.reason from reasons r join deployments d on d.id = r.id
         where reason <> d.blocked_reason and d.finished_at is null and d.admitted_at is null for update of d skip locked
      ), recorded as (
@@ -194,7 +203,7 @@ export async function recordWaitingReasons(db: Db, after = 0): Promise<number> {
   return explained < EXPLAINED_AGAIN ? 0 : last;
 }
 
-/** Records, for admitted and unclaimed deployments, that the queue engine cannot be reached. A claim clears this. */
+/** Records for admitted, unclaimed deployments that the queue engine cannot be reached. A claim clears this. */
 export async function recordEngineUnreachable(db: Db): Promise<void> {
   await db.raw(
     `update deployments set blocked_reason = 'The queue engine cannot be reached', updated_at = now()

@@ -17,13 +17,10 @@ export async function countDeployments(db: Db): Promise<Map<DeploymentStatus, nu
   return counts;
 }
 
-/** How many rows of `deployment_counts` one run merges. */
+/** The most rows of `deployment_counts` that one run merges. */
 const FOLDED = 10_000;
 
-/**
- * Merges the rows that count ended deployments, in one statement.
- * So readers see either all old rows or the new ones.
- */
+/** Merges the rows that count ended deployments, in one statement. Readers see either all old rows or the new ones. */
 export async function foldDeploymentCounts(db: Db): Promise<void> {
   await db.raw(
     `with taken as (
@@ -36,7 +33,7 @@ export async function foldDeploymentCounts(db: Db): Promise<void> {
   );
 }
 
-/** The most deployments whose steps one scrape reads. */
+/** The most deployments whose steps one request for metrics reads. */
 const MEASURED = 1000;
 
 /**

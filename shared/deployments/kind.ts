@@ -3,13 +3,16 @@ import { TRANSITIONS } from './model.js';
 import { DEPLOYMENT_COLUMNS } from './rows.js';
 import { endedSteps } from './step-records.js';
 
-/** Deployments. A worker that takes over a deployment which was not released is counted, for each state. */
+/**
+ * Deployments. `takeovers` counts the claims of a deployment that its previous worker did not release; any event resets
+ * it.
+ */
 export const DEPLOYMENTS = defineKind({
   table: 'deployments',
   payload: 'deploymentId',
   queues: { deploy: RECORD_QUEUE },
   waiting: 'finished_at is null and admitted_at is null',
-  // A deployment is due only after its admission, so that the index of open work contains the due ones.
+  // A deployment is due only after its admission. The condition lets the query use the partial index of admitted ones.
   due: 'finished_at is null and admitted_at is not null',
   lease: {
     states: TRANSITIONS,
@@ -19,7 +22,7 @@ export const DEPLOYMENTS = defineKind({
       started_at = coalesce(started_at, now())`,
     onEvent: 'takeovers = 0, worker_faults = 0',
     onEnd: { blocked_reason: `''`, steps: endedSteps() },
-    // This row causes the deployment's notifications to be sent.
+    // The inserted row makes a worker send the deployment's notifications.
     ended: (records) =>
       `insert into notifications (deployment_id) select id from ${records} where finished_at is not null on conflict do nothing`,
   },

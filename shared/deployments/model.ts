@@ -4,12 +4,15 @@ import type { BuiltImage } from '../images/model.js';
  * The deployment's state machine (specification, States and transitions): every state, every event and the next state. Only the
  * engine changes a status, by one of these transitions.
  *
+ * `prepared` is internal: the release is healthy and waits for others, with which it goes live. Callers see it as
+ * `releasing`.
  * `switched` is internal: visitors see the new release, but not every edge has confirmed it. Callers see it as `releasing`.
  */
 export const DEPLOYMENT_STATES = [
   'queued',
   'building',
   'releasing',
+  'prepared',
   'switched',
   'live',
   'failed',
@@ -17,7 +20,6 @@ export const DEPLOYMENT_STATES = [
 ] as const;
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number];
 
-/** The outcomes of a step. */
 export type DeploymentEvent =
   /** The queued step found the commit or the image to deploy. */
   | { type: 'resolved'; commitSha: string; commitMessage: string }
@@ -27,6 +29,8 @@ export type DeploymentEvent =
   | { type: 'built'; image: BuiltImage | null }
   /** The release step needs an image that is not on this host. */
   | { type: 'imageMissing' }
+  /** The release is healthy, and its route moves together with those of other deployments. */
+  | { type: 'prepared' }
   /** The release is healthy and the route has moved to it. */
   | { type: 'routeSwitched' }
   /** Every edge serves the new release, or the time limit for the edges has passed. */
@@ -42,7 +46,14 @@ type EventType = DeploymentEvent['type'] | 'failed' | 'cancelled';
 export const TRANSITIONS = {
   queued: { resolved: 'building', imageFound: 'releasing', failed: 'failed', cancelled: 'cancelled' },
   building: { built: 'releasing', failed: 'failed', cancelled: 'cancelled' },
-  releasing: { routeSwitched: 'switched', imageMissing: 'building', failed: 'failed', cancelled: 'cancelled' },
+  releasing: {
+    routeSwitched: 'switched',
+    prepared: 'prepared',
+    imageMissing: 'building',
+    failed: 'failed',
+    cancelled: 'cancelled',
+  },
+  prepared: { routeSwitched: 'switched', failed: 'failed', cancelled: 'cancelled' },
   // Visitors see the new release, so the deployment can only become live.
   switched: { edgesConfirmed: 'live' },
   live: {},
@@ -63,7 +74,7 @@ export const DEPLOYMENT_STATUSES = ['queued', 'building', 'releasing', 'live', '
 export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
 
 export function statusOf(state: DeploymentState): DeploymentStatus {
-  return state === 'switched' ? 'releasing' : state;
+  return state === 'prepared' || state === 'switched' ? 'releasing' : state;
 }
 
 export const DEPLOYMENT_TRIGGERS = [
@@ -84,16 +95,17 @@ export type StepName = (typeof STEP_NAMES)[number];
 /** `deployment.steps[]`. A running step has no end yet. Times are ISO 8601. */
 export interface StepRecord {
   name: StepName;
-  /** The run of the pre-deploy command; only a step `release` may have one. */
+  /** The id of the run that executes the pre-deploy command; only a step `release` may have one. */
   runId?: string;
   startedAt: string;
   finishedAt: string | null;
 }
 
-/** The step of each state. Another worker resumes with it. */
+/** The step that a deployment in each state performs. A worker that takes it over resumes with this step. */
 export const STEP_OF: Record<ActiveState, StepName> = {
   queued: 'queued',
   building: 'build',
   releasing: 'release',
+  prepared: 'release',
   switched: 'release',
 };

@@ -2,7 +2,7 @@ import { column } from '../core/database/prepared.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
 import type { DeploymentState, DeploymentTrigger, StepRecord } from './model.js';
 
-/** The columns of `deployments` with their types as pg returns them. The migrations explain them. */
+/** The columns of `deployments` with their types as pg returns them. The migrations document them. */
 const COLUMNS = {
   id: column<string>(),
   number: column<number>(),
@@ -26,6 +26,8 @@ const COLUMNS = {
   image_id: column<string | null>(),
   steps: column<StepRecord[]>(),
   admitted_at: column<Date | null>(),
+  together_id: column<string | null>(),
+  prepared_at: column<Date | null>(),
   went_live_at: column<Date | null>(),
   fence: column<number>(),
   worker_id: column<string | null>(),

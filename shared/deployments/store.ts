@@ -1,8 +1,9 @@
 import type { Knex } from 'knex';
 import { type Db, returnedRow, type Transaction } from '../core/database/database-client.js';
+import { CHANNELS } from '../core/database/listener.js';
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
-import { requestCancel } from '../engine/cancel-requests.js';
+import { failOpen, moveOpen, requestCancel } from '../engine/cancel-requests.js';
 import { DEPLOYMENTS } from './kind.js';
 import type { StepRecord } from './model.js';
 import type { DeploymentRow } from './rows.js';
@@ -13,7 +14,10 @@ export type NewDeployment = Pick<
   'id' | 'workspace_id' | 'service_id' | 'trigger' | 'actor' | 'branch' | 'configuration'
 > &
   Partial<
-    Pick<DeploymentRow, 'commit_sha' | 'commit_message' | 'clear_cache' | 'source_deployment_id' | 'image_id'> &
+    Pick<
+      DeploymentRow,
+      'commit_sha' | 'commit_message' | 'clear_cache' | 'source_deployment_id' | 'image_id' | 'together_id'
+    > &
       Pick<DeploymentRow, 'snapshot_id' | 'variable_names' | 'sealed_repository'> &
       Pick<DeploymentRow, 'idempotency_scope' | 'idempotency_key'>
   >;
@@ -43,20 +47,42 @@ export interface DeploymentKey {
   key: string;
 }
 
-/** Finds the deployment that was created with this key, which it keeps permanently. */
+/** Finds the deployment that was created with this Idempotency-Key. */
 export async function findKeyHolder(db: Db, { scope, key }: DeploymentKey): Promise<{ id: string } | undefined> {
   return db<DeploymentRow>('deployments').where({ idempotency_scope: scope, idempotency_key: key }).first('id');
 }
 
 /**
  * Requests the cancellation of matching open deployments and notifies their workers. Returns their number.
- * Those that no worker has claimed end at once.
+ * Deployments that no worker has claimed end at once.
  */
 export function cancelOpenDeployments(
   trx: Transaction,
   { serviceId, deploymentId = null }: { serviceId: string; deploymentId?: string | null },
 ): Promise<number> {
   return requestCancel(trx, DEPLOYMENTS, { service_id: serviceId, id: deploymentId });
+}
+
+/** SQL: makes each deployment of `moved` the live release of its service, and notifies the edges. */
+export const MOVE_ROUTES = `switched as (
+  update services s
+     set live_deployment_id = moved.id, lifecycle_status = 'active', health_status = 'ready', health_checked_at = now(),
+         route_version = nextval('route_versions'), updated_at = now()
+    from moved where s.id = moved.service_id
+  returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`;
+
+/**
+ * Moves the routes of all prepared deployments that go live with an apply, in one statement. Returns their number. Their
+ * jobs then confirm the edges. The caller has locked their services, before the deployments.
+ */
+export function goLiveTogether(trx: Transaction, togetherId: string): Promise<number> {
+  const change = { sql: 'went_live_at = now()', after: MOVE_ROUTES };
+  return moveOpen(trx, DEPLOYMENTS, { together_id: togetherId }, 'routeSwitched', change);
+}
+
+/** Ends the deployments of an apply that wait for admission as failed: nothing of them runs. */
+export function failUnadmitted(trx: Transaction, togetherId: string, error: string): Promise<void> {
+  return failOpen(trx, DEPLOYMENTS, { together_id: togetherId }, error, { only: 'admitted_at is null' });
 }
 
 /** Returns true while a deployment of the service has not ended. */
@@ -66,8 +92,8 @@ export async function hasOpenDeployment(db: Db, serviceId: string): Promise<bool
 }
 
 /**
- * A deployment with the answer whether a rollback to it is possible: it went live, its image is kept, and its service
- * may be deployed.
+ * A deployment, and whether a rollback to it is possible: it went live, its image is kept, and its service may be
+ * deployed.
  */
 export type DeploymentView = DeploymentRow & { can_rollback: boolean };
 
@@ -133,8 +159,8 @@ export async function listDeployments(
 export type WorkspaceDeployment = ListedDeployment & { service_id: string; service_name: string };
 
 /**
- * Returns a workspace's deployments, newest first; with `active`, only those that wait or run. Deleted services' are
- * left out.
+ * Returns a workspace's deployments, newest first; with `active`, only those that wait or run.
+ * Deployments of deleted services are left out.
  */
 export async function listWorkspaceDeployments(
   db: Db,

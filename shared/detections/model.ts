@@ -20,13 +20,13 @@ export interface Detection {
   buildCommand: string;
   startCommand: string;
   publishDirectory: string;
-  /** The applications of the repository, if several folders are possible. */
+  /** The applications that were found, if several folders could be deployed. */
   applications: { rootDirectory: string; name: string | null; framework: string | null }[];
 }
 
-/** The most detections of one workspace in progress. */
+/** How many detections of one workspace may be in progress. */
 export const MAX_UNDER_WAY = 3;
-/** A worker stops after this time. */
+/** A worker stops a detection after this time. */
 export const DETECTION_TIMEOUT_MS = 120_000;
 
 export interface DetectionRow extends DueColumns {

@@ -1,7 +1,7 @@
 import { countOf, type Db, lockUntilCommit, type Transaction } from '../core/database/database-client.js';
 import { DETECTION_TIMEOUT_MS, type Detection, type DetectionRow } from './model.js';
 
-/** Rows are kept for this time, in minutes. Only the request that made a row reads it. */
+/** A detection's row is kept for this time, in minutes. Only the request that made a row reads it. */
 const KEPT_MINUTES = 30;
 
 /** Stores a request for detection and makes its job due. */
@@ -13,8 +13,8 @@ export async function insertDetection(
 }
 
 /**
- * Returns the number of a workspace's detections in progress. Locks it: until the commit, no other one can be counted
- * or stored.
+ * Returns the number of a workspace's detections in progress.
+ * Until the commit, no other request can count the workspace's detections or store a new one.
  */
 export async function countUnderWay(trx: Transaction, workspaceId: string): Promise<number> {
   await lockUntilCommit(trx, `ranvier.detections:${workspaceId}`);
@@ -31,7 +31,7 @@ export async function findDetection(db: Db, id: string): Promise<DetectionRow | 
   return db<DetectionRow>('detections').where({ id }).first();
 }
 
-/** Stores the answer, or why there is none. Returns false if there already is one. */
+/** Stores the result of a detection, or why there is none. Returns false if the detection has already ended. */
 export async function finishDetection(
   db: Db,
   id: string,
@@ -45,7 +45,7 @@ export async function finishDetection(
   return updated > 0;
 }
 
-/** Deletes rows whose request ended long ago. Returns their number. */
+/** Deletes detections that are older than `KEPT_MINUTES`. Returns their number. */
 export async function deleteOldDetections(db: Db): Promise<number> {
   return db('detections').whereRaw(`created_at < now() - ? * interval '1 minute'`, [KEPT_MINUTES]).delete();
 }

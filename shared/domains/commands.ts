@@ -7,7 +7,7 @@ import { assertRoomFor } from '../workspaces/workspace-limits.js';
 import { type DomainRow, HostnameError, judgeDomain, type Observation, parseHostname } from './model.js';
 import { deleteDomain, holderOf, insertDomain, isTaken, lockDomain, recordVerdict } from './store.js';
 
-/** Returns the names that belong to the platform. */
+/** Returns the host names of the platform itself, which no service can have. */
 export function platformNames({
   edgeDomain,
   publicUrl,
@@ -45,7 +45,10 @@ function parsed(hostname: string, own: readonly string[]): string {
   }
 }
 
-/** Removes the name from the service; it is free at once. Returns the deleted domain, if the service has it. */
+/**
+ * Removes the name from the service, so that another service can have it at once. Returns the deleted domain, if the
+ * service has it.
+ */
 export async function removeDomain(trx: Transaction, serviceId: string, id: string): Promise<DomainRow | undefined> {
   const domain = await lockDomain(trx, serviceId, id);
   if (domain !== undefined) await deleteDomain(trx, domain);
@@ -54,7 +57,7 @@ export async function removeDomain(trx: Transaction, serviceId: string, id: stri
 
 /**
  * Records the name servers' answer about a domain, and returns the domain; undefined if it is gone.
- * If another workspace's service serves the name, that service keeps it.
+ * If another workspace's service serves the name, that service keeps the name.
  */
 export async function applyObservation(
   db: Db,
@@ -67,7 +70,7 @@ export async function applyObservation(
     if (domain === undefined) return undefined;
     const verdict = judgeDomain(domain, seen, now);
     if (verdict.status === 'pending' || domain.status === 'active') return recordVerdict(trx, domain, verdict);
-    // Two workspaces that prove ownership of one name take turns here. The second one sees the first.
+    // If two workspaces prove ownership of one name, the second waits here until the first has the name.
     await lockUntilCommit(trx, `domain ${domain.hostname}`);
     if (!(await isTaken(trx, domain))) return recordVerdict(trx, domain, verdict);
     const detail = `${domain.hostname} belongs to a service of another workspace, which has to remove it first`;

@@ -21,10 +21,10 @@ export interface DomainRow {
 }
 
 const PROOF_LABEL = '_ranvier';
-/** A name of 253 characters, minus the label for its proof. */
+/** The most characters of a name: 253, minus the label of the TXT record that proves its ownership. */
 const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
-/** Names for which no public name server answers. */
+/** Top-level names that no public name server resolves. */
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
 
 /** Why a name cannot be a service's domain. */
@@ -56,19 +56,19 @@ export function parseHostname(given: string, own: readonly string[]): string {
 
 /**
  * Returns the TXT record that proves the ownership of a name.
- * It is different for each workspace, so that an old record does not help another workspace.
+ * The record differs for each workspace: a record that one workspace left behind proves nothing for another.
  */
 export function proofOf(workspaceId: string, hostname: string): { type: 'TXT'; name: string; value: string } {
   const token = createHash('sha256').update(`ranvier-domain\n${workspaceId}\n${hostname}`).digest('base64url');
   return { type: 'TXT', name: `${PROOF_LABEL}.${hostname}`, value: `ranvier-verification=${token.slice(0, 32)}` };
 }
 
-/** The name servers' answer. `away`: they could not be reached. */
+/** The name servers' answer about a domain. `proof` is `away` if they could not be reached. */
 export interface Observation {
   proof: 'found' | 'missing' | 'different' | 'away';
-  /** Whether the name leads to an edge; null if unknown. */
+  /** True if the name resolves to an edge; null if unknown. */
   leadsHere: boolean | null;
-  /** The addresses that the name leads to, for people. */
+  /** The addresses to which the name resolves, for display. */
   addresses: readonly string[];
 }
 
@@ -77,7 +77,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** A name becomes pending if its record is missing in three consecutive daily checks, that is for two days. */
 const MISSING_MS = 2 * DAY - HOUR;
-/** A new name is first checked every minute, and then after each tenth of its age. */
+/** A new name is checked every minute at first, and later at intervals of a tenth of its age. */
 const FIRST_MS = MINUTE;
 const PENDING_MS = 6 * HOUR;
 
@@ -86,7 +86,6 @@ export type DomainFacts = Pick<
   'status' | 'missing_since' | 'leads_here' | 'hostname' | 'workspace_id' | 'created_at'
 >;
 
-/** The changes of a domain after a check. */
 export type DomainVerdict = Pick<DomainRow, 'status' | 'detail' | 'missing_since' | 'leads_here' | 'next_check_at'>;
 
 /** Decides the status of a domain after a check. */

@@ -12,7 +12,7 @@ const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 export interface NameServerSettings {
   /** Name servers as `address` or `address:port`; empty for those of the host. */
   dnsServers: readonly string[];
-  /** Addresses of the edges, in name servers' spelling; empty if EDGE_ADDRESSES is not set. */
+  /** Addresses of the edges, spelled as in name servers' answers; empty if EDGE_ADDRESSES is not set. */
   edgeAddresses: readonly string[];
 }
 

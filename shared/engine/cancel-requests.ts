@@ -1,12 +1,10 @@
-import { type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
+import { countOf, type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { CHANNELS } from '../core/database/listener.js';
 import type { WorkKind } from './kind.js';
 import { UNHELD } from './leases.js';
 import { moveOf } from './transition.js';
 
-/**
- * Values of columns by which records are selected. Null matches every record. Names come from code, never from input.
- */
+/** Column → the value that selects records; null matches every value. Names come from code, never from input. */
 type Match = Readonly<Record<string, string | null>>;
 
 /** Returns SQL: open records that match. */
@@ -40,13 +38,63 @@ export function requestCancel(trx: Transaction, kind: WorkKind, match: Match): P
   );
 }
 
-/** Ends matching open records as failed. A worker that holds one loses its lease. `sql` sets further columns. */
-export async function failOpen(db: Db, kind: WorkKind, match: Match, error: string, sql: string): Promise<void> {
+/**
+ * Ends matching open records as failed. A worker that holds one loses its lease. `sql` sets further columns; `only` is a
+ * further condition in SQL.
+ */
+export async function failOpen(
+  db: Db,
+  kind: WorkKind,
+  match: Match,
+  error: string,
+  { sql, only = 'true' }: { sql?: string; only?: string } = {},
+): Promise<void> {
   const { status, possible } = moveOf(kind, 'failed');
+  const { onEnd = {}, ended } = kind.lease ?? {};
+  const sets = [
+    ...Object.entries(onEnd).map(([column, value]) => `${column} = ${value}`),
+    ...(sql ? [sql] : []),
+    UNHELD,
+  ];
   await db.raw(
-    `update ${kind.table} set status = ${status}, error = :error, finished_at = now(), due_at = null, fence = fence + 1,
-            ${sql}, ${UNHELD}
-      where ${openAnd(match)} and ${possible}`,
+    `with failed as (
+       update ${kind.table} set status = ${status}, error = :error, finished_at = now(), due_at = null, fence = fence + 1,
+              ${sets.join(', ')}
+        where ${openAnd(match)} and ${possible} and ${only}
+       returning id, finished_at
+     ) ${ended === undefined ? '' : `, ended as (${ended('failed')})`}
+     select count(*) from failed`,
     { ...match, error },
+  );
+}
+
+/**
+ * Applies an event to each matching open record, in one statement, and makes a job of each due. Returns their number.
+ * A worker that holds one of them loses its lease. Records whose cancellation was requested, or in whose state the
+ * event cannot happen, stay as they are. `sql` sets further columns; `after`, `name as (…)`, reads the changed records
+ * from `moved`.
+ */
+export async function moveOpen(
+  trx: Transaction,
+  kind: WorkKind,
+  match: Match,
+  event: string,
+  { sql, after }: { sql: string; after: string },
+): Promise<number> {
+  const { status, possible, ends } = moveOf(kind, event);
+  if (ends) throw new Error(`the event ${event} ends records, which their workers do`);
+  const { cancellable, onEvent } = kind.lease ?? {};
+  return countOf(
+    trx,
+    `with moved as (
+       update ${kind.table}
+          set status = ${status}, fence = fence + 1, due_at = now(),
+              dispatches = dispatches + case when due_at is null then 1 else 0 end,
+              ${onEvent === undefined ? '' : `${onEvent},`} ${sql}, ${UNHELD}
+        where ${openAnd(match)} and ${possible} ${cancellable ? 'and cancel_requested_at is null' : ''}
+       returning *
+     ), ${after}
+     select count(*) as count from moved`,
+    match,
   );
 }

@@ -3,13 +3,13 @@ import { type Prepared, prepare, rowOfPrepared, rowsOfPrepared } from '../core/d
 import type { WorkKind } from './kind.js';
 
 /**
- * Records that need a job. The transaction that makes a job necessary sets `due_at`; handing the job to the queue
+ * A record that needs a job. The transaction that makes a job necessary sets `due_at`; handing the job to the queue
  * engine clears it. `dispatches` counts the jobs that were made for the record, and is part of a job's id.
  */
 export interface DueRecord {
   id: string;
   dispatches: number;
-  /** The value of the column that selects the queue; null if the kind has one queue. */
+  /** The value of the column that selects the queue; null if this kind of work has only one queue. */
   kind: string | null;
 }
 
@@ -23,20 +23,16 @@ function preparedOnce<Key extends object, Row>(sql: (key: Key) => string): (key:
   };
 }
 
-/** Returns SQL: the column that selects the queue. */
 function queueColumn({ queueBy }: WorkKind): string {
   return queueBy?.column ?? 'null::text';
 }
 
-/** Returns SQL: the record is due. */
 function isDue({ due }: WorkKind): string {
   return `${due === undefined ? '' : `${due} and `}due_at <= now()`;
 }
 
 export interface WaitingWork {
-  /** The tables with records that wait for admission. */
   waiting: string[];
-  /** The tables with due records. */
   due: string[];
 }
 
@@ -49,7 +45,9 @@ const WAITING = preparedOnce<readonly WorkKind[], WaitingWork>((kinds) => {
   return `select ${tables(waiting)} as waiting, ${tables(kinds.map((kind) => [kind.table, isDue(kind)]))} as due`;
 });
 
-/** Returns the tables with work to admit or dispatch. Most runs find none, and then this is their only statement. */
+/**
+ * Returns the tables with work to admit or dispatch. If there is none, a run of the dispatcher makes no further query.
+ */
 export async function waitingWork(db: Db, kinds: readonly WorkKind[]): Promise<WaitingWork> {
   return returnedRow(await rowOfPrepared(db, WAITING(kinds), []));
 }
@@ -66,16 +64,16 @@ const TAKE = preparedOnce<WorkKind, DueRecord>(
 );
 
 /**
- * Takes due records, the longest due first. At the commit they stop being due.
- * Skips records that another process is taking.
+ * Takes due records, the longest due first. They are no longer due once the transaction commits. Skips records that
+ * another process is taking.
  */
 export async function takeDue(trx: Transaction, kind: WorkKind, limit: number): Promise<DueRecord[]> {
   return rowsOfPrepared(trx, TAKE(kind), [limit]);
 }
 
 /**
- * Makes another job due for a record whose last job was number `dispatches`, in `delayMs` from now.
- * Returns false if another process did so meanwhile.
+ * Makes another job due after `delayMs` for a record whose last job was number `dispatches`. Returns false if another
+ * process did so first.
  */
 export async function makeDue(
   db: Db,
@@ -97,7 +95,7 @@ export interface AbandonedRecord extends DueRecord {
   table: string;
 }
 
-/** Returns SQL: a kind's open, unheld records that have not changed for `:idleSeconds`, oldest first. */
+/** Returns SQL: open records of a kind without a valid lease, unchanged for `:idleSeconds`, oldest first. */
 function abandonedSql(kind: WorkKind): string[] {
   const { table, abandoned, waiting, lease } = kind;
   if (abandoned === null) return [];

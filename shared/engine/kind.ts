@@ -1,12 +1,12 @@
-/** How the jobs of a queue are tried and kept. */
+/** How often the jobs of a queue are tried, and which finished jobs are kept. */
 export interface QueueDefinition {
   /** Tries of one job before it fails for good. The reconciler may still make a new job for its record. */
   attempts: number;
   /** Waits between tries, in milliseconds: constant, or doubled each time. */
   backoff: { type: 'fixed' | 'exponential'; delay: number };
-  /** Jobs that a worker runs at once, unless its settings say otherwise. */
+  /** How many jobs of the queue a worker runs at the same time, unless its settings say otherwise. */
   slots: number;
-  /** Finished jobs that are kept for the dashboard. */
+  /** How many finished jobs are kept for the dashboard, and for how many seconds. */
   keepCompleted: { count: number; age: number };
   keepFailed: { count: number; age: number };
 }
@@ -14,7 +14,7 @@ export interface QueueDefinition {
 export const HOUR_SECONDS = 3600;
 export const DAY_SECONDS = 24 * HOUR_SECONDS;
 
-/** The queue of records whose progress a person watches. */
+/** The queue settings for records whose progress a person watches. */
 export const RECORD_QUEUE: QueueDefinition = {
   // The tries take two minutes, enough for an engine to come back after a restart of its host. A cancellation may have
   // to wait for the next try, so the delays do not grow.
@@ -31,16 +31,16 @@ export type Transitions = Readonly<Partial<Record<string, string>>>;
 /** A table of states. A state without events is an end. */
 export type States = Readonly<Record<string, Transitions>>;
 
-/** How workers hold the records of a kind. */
+/** How workers lease the records of one kind of work. */
 interface LeaseRules {
   states: States;
-  /** The columns that the engine's statements return, which are then prepared. If absent, all columns. */
+  /** The columns that the engine's statements return; these statements are then prepared. If absent, all columns. */
   columns?: readonly string[];
   /** SQL: what a claim sets besides the lease. */
   onClaim?: string;
-  /** SQL: assignments that every event adds to its update, except events of the lease. */
+  /** SQL: assignments that every event adds to its update, except `claimed`, `released` and `handedBack`. */
   onEvent?: string;
-  /** SQL of columns that change when a record ends. */
+  /** Column → SQL of the value that it gets when a record ends. */
   onEnd?: Readonly<Record<string, string>>;
   /**
    * SQL: a statement that runs together with the one that ends records. It reads the rows of `records` whose
@@ -50,13 +50,13 @@ interface LeaseRules {
   /** True if `cancel_requested_at` asks a worker to stop. */
   cancellable?: boolean;
   /**
-   * SQL on a record's columns. Of the records of one workspace for which it is true, only one is worked on at a time.
-   * `true` covers all records.
+   * SQL: a condition on a record's columns. In each workspace, workers hold only one of the records that meet it at a
+   * time. `true` covers all records.
    */
   aloneInWorkspace?: string;
 }
 
-/** Columns of the table of every kind. */
+/** Columns that the table of every kind of work has. */
 export interface DueColumns {
   id: string;
   /** When the record needs a job; null if it needs none. */
@@ -66,12 +66,12 @@ export interface DueColumns {
   created_at: Date;
 }
 
-/** Columns of the table of a kind with leases. */
+/** Columns of the table of every kind of work that has leases. */
 export interface LeasedColumns<Status extends string = string> extends DueColumns {
   workspace_id: string;
   status: Status;
   error: string;
-  /** Raised by each claim. Every write of a worker names it. */
+  /** Raised by each claim. Every write of a worker names its fence, so that a replaced worker changes nothing. */
   fence: number;
   worker_id: string | null;
   lease_expires_at: Date | null;
@@ -80,15 +80,15 @@ export interface LeasedColumns<Status extends string = string> extends DueColumn
 }
 
 /**
- * One kind of background work. Its statements, jobs and queues are derived from this value. Its table has the columns
- * above.
+ * One kind of background work. Its statements, jobs and queues are derived from this value. Its table has `DueColumns`
+ * or, with leases, `LeasedColumns`.
  */
 export interface WorkKind<Table extends string = string, Id extends string = string, Queue extends string = string> {
   readonly table: Table;
-  /** The payload's only field, which has the record's id. */
+  /** The name of the payload's only field, the record's id. */
   readonly payload: Id;
   readonly queues: Readonly<Record<Queue, QueueDefinition>>;
-  /** If the kind has several queues: the column that selects one, and the queue of each value. */
+  /** If this kind of work has several queues: the column that selects one, and the queue of each value. */
   readonly queueBy?: { readonly column: string; readonly queues: Readonly<Record<string, Queue>> };
   /** SQL: the records that wait for admission. Without it, a record is due when it is stored. */
   readonly waiting?: string;
@@ -103,12 +103,12 @@ export interface WorkKind<Table extends string = string, Id extends string = str
     /** SQL: the condition of an open record. */
     readonly open: string;
     readonly order: string;
-    /** SQL: one record of each group suffices. */
+    /** SQL, `distinct on (…)`: only one record of each group gets a new job. */
     readonly distinct?: string;
   } | null;
 }
 
-/** Declares a kind, and infers its type from the value. */
+/** Declares a kind of work, and infers its type from the value. */
 export function defineKind<const Table extends string, const Id extends string, const Queue extends string>(
   kind: WorkKind<Table, Id, Queue>,
 ): WorkKind<Table, Id, Queue> {

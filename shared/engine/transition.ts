@@ -4,13 +4,13 @@ import type { States, WorkKind } from './kind.js';
 import { CLAIM, type Lease, UNHELD } from './leases.js';
 
 /**
- * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: the worker handed it
- * over. `handedBack`: after a fault of the platform, the job is tried again. A table of states names them only if they
- * change the status. Events that end a record are the kind's own: `succeeded`, `failed`, `cancelled`.
+ * Events of the lease, which every kind has. `claimed`: a worker holds the record. `released`: a worker that shuts down
+ * gives it up. `handedBack`: a fault of the platform interrupted the work, and the job is tried again. A table of
+ * states names them only if they change the status. Events that end a record are the kind's own: `succeeded`, `failed`,
+ * `cancelled`.
  */
 const HOLDS = new Set(['claimed', 'released', 'handedBack']);
 
-/** The columns that every kind with leases has. */
 export interface WorkRow extends Lease {
   status: string;
   worker_id: string | null;
@@ -44,7 +44,7 @@ export interface Beside {
   values?: Values;
 }
 
-/** Returns a kind's table of states. Throws if it has no leases. */
+/** Returns the table of states of a kind of work. Throws if the kind has no leases. */
 export function statesOf({ table, lease }: WorkKind): States {
   if (lease === null) throw new Error(`${table} has no table of states`);
   return lease.states;
@@ -59,14 +59,13 @@ interface Move {
   status: string;
   /** SQL: the event can happen in the record's state. */
   possible: string;
-  /** True if the event ends the record. */
   ends: boolean;
   /** True if no worker holds the record afterwards. */
   leaves: boolean;
 }
 
 /**
- * Returns how an event changes the status of a kind's records. Throws if the event cannot happen in any state.
+ * Returns how an event changes the status of records of a kind of work. Throws if the event cannot happen in any state.
  * All changes of a status are made this way. A requested cancellation takes precedence over every other end.
  */
 export function moveOf(kind: WorkKind, event: string): Move {
@@ -78,7 +77,7 @@ export function moveOf(kind: WorkKind, event: string): Move {
   });
   if (moves.length === 0) throw new Error(`nothing of ${kind.table} can be ${event}`);
   const ends = moves.every(({ to }) => isEnd(states, to));
-  // A claim may change the status of a waiting record.
+  // True if a record in its new state waits for a claim, because only a claim changes that state.
   const waits = moves.every(({ to }) => (states[to]?.claimed ?? to) !== to);
   const cases = moves.map(({ from, to, cancelled }) => {
     const wins = ends && kind.lease?.cancellable && cancelled !== undefined;
@@ -93,12 +92,11 @@ export function moveOf(kind: WorkKind, event: string): Move {
   };
 }
 
-/** Returns SQL: the columns of a record. */
 function columnsOf({ lease }: WorkKind, of: string): string {
   return (lease?.columns ?? ['*']).map((column) => `${of}.${column}`).join(', ');
 }
 
-/** Returns the first row, or null. Prepares the statement if the kind names its columns. */
+/** Returns the first row, or null. Prepares the statement if the kind of work names its columns. */
 async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Values): Promise<Row | null> {
   const rows =
     lease?.columns === undefined ? await rowsOf<Row>(db, sql, values) : await rowsOfNamed<Row>(db, sql, values);
@@ -106,8 +104,7 @@ async function rowOf<Row>(db: Db, { lease }: WorkKind, sql: string, values: Valu
 }
 
 /**
- * Applies an event to the record that `lease` holds, according to the kind's table of states. Returns the changed
- * record.
+ * Applies an event to the record that `lease` holds, according to the table of states. Returns the changed record.
  * Returns null and changes nothing if the lease is lost, if the event cannot happen in the record's state, or if a
  * requested cancellation must be carried out first. Throws if the event cannot happen in any state.
  */
@@ -160,7 +157,7 @@ export function transition<Row extends WorkRow>(
   );
 }
 
-/** A condition of a claim, and further assignments. Both are SQL without bindings. */
+/** SQL without bindings: `only` is a further condition of a claim, `sql` sets further columns when it succeeds. */
 export interface ClaimRules {
   only?: string;
   sql?: string;
@@ -193,7 +190,7 @@ export async function claim<Row extends WorkRow>(
   const free = alone === 'true' ? null : await take(db, alone === undefined ? undefined : `not (${alone})`);
   if (free !== null || alone === undefined) return free;
   return db.transaction(async (trx) => {
-    // Otherwise two workers could claim two records at once.
+    // Otherwise two workers could each claim a record of the same workspace.
     await lockUntilCommit(trx, `ranvier.claims:${kind.table}`);
     return take(
       trx,

@@ -11,7 +11,7 @@ export type HookProvider = (typeof HOOK_PROVIDERS)[number];
 
 /** The most hooks of one service. */
 export const MAX_HOOKS = 20;
-/** Larger deliveries are refused, in bytes. GitHub sends up to 25 MB, but only for pushes with very many commits. */
+/** The largest accepted delivery, in bytes. GitHub sends up to 25 MB, but only for pushes with very many commits. */
 export const MAX_DELIVERY_BYTES = 5 * 1024 ** 2;
 
 /** Returns a header of a delivery by its lower-case name; '' if it is missing. */
@@ -58,7 +58,7 @@ export function deliveryId(provider: HookProvider, headers: Headers): string | n
   return id === undefined ? null : id.slice(0, MAX_ID_LENGTH);
 }
 
-/** What a delivery reports. */
+/** The content of a delivery. */
 export type HookEvent =
   | { type: 'push'; branch: string; before: string; after: string; message: string }
   | { type: 'deleted'; branch: string }
@@ -106,7 +106,6 @@ export function readEvent(provider: HookProvider, headers: Headers, payload: unk
   };
 }
 
-/** Returns the event's name in GitHub's terms. */
 function eventName(provider: HookProvider, headers: Headers, payload: unknown): string {
   if (provider === 'github') return headers('x-github-event');
   if (provider === 'gitea') return headers('x-gitea-event') || headers('x-forgejo-event');
@@ -115,7 +114,6 @@ function eventName(provider: HookProvider, headers: Headers, payload: unknown): 
   return kind === 'Push Hook' ? 'push' : kind;
 }
 
-/** Returns the pushed commit's message, if the payload has it. */
 function messageOf(payload: unknown, after: string): string {
   const head = text(field(payload, 'head_commit'), 'message');
   if (head !== '') return head;

@@ -46,7 +46,7 @@ const checks = lazily(() => {
 
 export interface CreatedUser {
   user: UserRow;
-  /** The generated password; null if one was given. It is shown once. */
+  /** The generated password, which is shown once; null if the caller gave one. */
   password: string | null;
 }
 

@@ -39,7 +39,7 @@ export function listInvitations(db: Db, workspaceId: string): Promise<Invitation
   );
 }
 
-/** Returns how many were sent within an invitation's lifetime, including accepted and withdrawn ones. */
+/** Returns how many invitations were sent within an invitation's lifetime. Accepted and withdrawn ones count. */
 export function countSentInvitations(db: Db, workspaceId: string): Promise<number> {
   return countOf(db, 'select count(*) from invitations where workspace_id = ? and expires_at > now()', [workspaceId]);
 }
@@ -49,8 +49,8 @@ export async function findInvitation(db: Db, id: string): Promise<InvitationRow 
 }
 
 /**
- * Replaces the token, so that only its link is valid from then on. Returns false if the invitation was withdrawn or
- * accepted.
+ * Replaces an invitation's token: only the link with the new one is valid from then on. Returns false if the invitation
+ * was withdrawn or accepted.
  */
 export async function setInvitationToken(db: Db, id: string, tokenHash: Buffer): Promise<boolean> {
   return (await db('invitations').where({ id }).whereNotNull('token_hash').update({ token_hash: tokenHash })) > 0;
@@ -78,7 +78,7 @@ export function invitationsOf(db: Db, email: string): Promise<(InvitationRow & {
   );
 }
 
-/** Returns one of these invitations and locks it. */
+/** Returns an invitation to this address that can be accepted, and locks it. */
 export function lockInvitationOf(trx: Transaction, id: string, email: string): Promise<InvitationRow | null> {
   return oneRow<InvitationRow>(
     trx,

@@ -20,7 +20,6 @@ const ADMIN = { access: 'write', role: 'admin' } as const satisfies Policy;
 /** Gives access to another person. */
 const GRANT = { ...ADMIN, sessionOnly: true } as const satisfies Policy;
 
-/** Gives each of these operations the same policy. */
 function each<const Shared extends Policy, const Name extends string>(policy: Shared, ...names: Name[]) {
   return Object.fromEntries(names.map((name) => [name, policy])) as Record<Name, Shared>;
 }
@@ -52,9 +51,13 @@ export const POLICIES = {
   ...each(WRITE, 'hook.create', 'hook.delete'),
   ...each(READ, 'backup.list', 'backup.read'),
   ...each(WRITE, 'backup.create', 'backup.delete', 'backup.restore'),
+  ...each(READ, 'stack.pull', 'stack.list', 'stack.read', 'stack.list-applies', 'stack.read-apply'),
+  ...each(READ, 'template.list', 'template.read'),
+  ...each(ARRANGE, 'stack.import', 'template.fill'),
+  ...each(WRITE, 'stack.plan', 'stack.apply', 'stack.rollback', 'stack.cancel-apply', 'stack.delete'),
   ...each(READ, 'volume.list'),
   ...each(WRITE, 'volume.create', 'volume.update', 'volume.delete'),
-  // Changes nothing, but makes a worker read a repository.
+  // Changes nothing, but makes a worker read a repository, so the right to read does not suffice.
   ...each(ARRANGE, 'detection.create'),
   ...each(READ, 'variable.list', 'log.read', 'metrics.read'),
   ...each(WRITE, 'variable.create', 'variable.set', 'variable.update', 'variable.delete'),
@@ -65,7 +68,7 @@ export const POLICIES = {
   ...each(READ, 'member.list'),
   ...each(GRANT, 'member.create', 'member.update', 'invitation.create'),
   ...each(ADMIN, 'member.delete', 'invitation.delete'),
-  ...each({ access: 'read', role: 'admin' }, 'invitation.list', 'audit.list'),
+  ...each({ access: 'read', role: 'admin' }, 'invitation.list', 'audit.list', 'recording.list', 'recording.read'),
   ...each(READ, 'key.list'),
   // A key has at most the rights of the member who makes it.
   'key.create': { access: 'write', role: 'viewer', sessionOnly: true },

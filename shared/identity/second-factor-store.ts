@@ -1,7 +1,7 @@
 import { type Db, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import type { UserRow } from './rows.js';
 
-/** Reads a user and locks the row until the commit, to change the second factor. */
+/** Reads a user and locks the row until the commit. Called before a change of the second factor. */
 export async function lockUser(trx: Transaction, id: string): Promise<UserRow | undefined> {
   return trx<UserRow>('users').where({ id }).forUpdate().first();
 }

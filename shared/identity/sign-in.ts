@@ -19,7 +19,7 @@ export interface SignInInput {
   replaces: string | null;
   /** The client from which the user signs in; it is remembered. */
   client: string;
-  /** True if the session is valid for this client only. That is so without TLS. */
+  /** True if the session is valid for this client only, which is so without TLS. */
   bound: boolean;
   /**
    * Counts a try of the user's one-time code. Throws rate_limited. After a correct code, the returned function removes
@@ -95,9 +95,9 @@ export async function signInWithLink(db: Db, deps: Deps, input: SignInInput & { 
 }
 
 /**
- * Starts a session under the lock that changes of password and second factor also take.
- * A session that begins before such a change ends with it; one that begins afterwards needs the new proof. `proven` is
- * the user as the proof was checked.
+ * Starts a session under the lock that changes of password and second factor also take. A session that begins before
+ * such a change ends with it; one that begins afterwards needs the new proof. `proven` is the user's row as it was when
+ * the proof was checked.
  */
 async function startSession(trx: Transaction, deps: Deps, proven: UserRow, input: SignInInput): Promise<SignedIn> {
   const user = await lockUser(trx, proven.id);

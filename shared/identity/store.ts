@@ -116,7 +116,7 @@ export async function insertApiKey(db: Db, key: ApiKeyInput): Promise<ApiKeyRow>
   );
 }
 
-/** Returns the row of a key's public part. The caller checks whether the key is revoked or expired. */
+/** Returns the key with this public part. The caller checks whether it is revoked or expired. */
 export function findApiKey(db: Db, lookup: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, 'select * from api_keys where lookup = :lookup', { lookup });
 }
@@ -136,7 +136,7 @@ export function revokeApiKey(db: Db, id: string): Promise<ApiKeyRow | null> {
   return oneRow<ApiKeyRow>(db, revoke, { id });
 }
 
-/** A key as its workspace sees it. */
+/** An API key with its owner's address. */
 export type ApiKeyView = ApiKeyRow & { email: string };
 
 /** Returns a workspace's keys that are not revoked, newest first. With `userId`, those of this member. */

@@ -1,6 +1,6 @@
 import { hostOf, isPrivateAddress } from '../services/service-source.js';
 
-/** The registry of names without a host. */
+/** The registry of images whose name has no host. */
 export const DOCKER_HUB = 'docker.io';
 
 export interface ImageReference {
@@ -8,7 +8,7 @@ export interface ImageReference {
   registry: string;
   /** The image's name in its registry: `library/nginx`. */
   path: string;
-  /** `registry/path`, as engines take it. */
+  /** `registry/path`, the form that container engines accept. */
   name: string;
   tag: string;
   /** `sha256:…` if the reference names an exact image; the tag is then ignored. */
@@ -41,8 +41,8 @@ export function parseImage(text: string): ImageReference | null {
 }
 
 /**
- * Returns a registry in the form of images' names.
- * Without scheme and path, and Docker Hub under one name.
+ * Returns a registry's host in the form that image names contain. Removes scheme and path, and gives Docker Hub one
+ * name.
  */
 export function canonicalRegistry(server: string): string {
   const host = server

@@ -4,7 +4,7 @@ export interface ImageManifest {
   type: 'process' | 'static';
   /** The detected or chosen runtime: node, python, go, static … */
   runtime: string;
-  /** The name under which a container engine runs it, pinned by its digest; absent for folders. */
+  /** The name under which a container engine runs the image, pinned by its digest; absent for folders. */
   reference?: string;
   /** A shell command line, run in `workingDirectory`. With a `reference`, '' stands for the image's own command. */
   startCommand: string;
@@ -14,29 +14,28 @@ export interface ImageManifest {
   releaseCommand?: string;
   /** The process of an image with a root file system of its own; absent for built folders. */
   process?: ImageProcess;
-  /** Relative to the image's folder; '' is that folder itself. */
+  /** The folder of the start command, relative to the image's folder; '' is the image's folder. */
   workingDirectory: string;
   /** The folder that a static site serves, relative to the image's folder. */
   publishDirectory: string;
-  /** The page that answers unknown paths of a single-page application; absent without one. */
+  /** The page that answers unknown paths of a single-page application; absent for other sites. */
   fallback?: string;
-  /** The path at which a static site's pages expect it (`/shop`); absent if it is `/`. */
+  /** The path below which a static site's pages expect the site (`/shop`); absent if it is `/`. */
   base?: string;
   /** Variables that the runtime needs (PYTHONPATH and the like). The service's own override them. */
   environment: Record<string, string>;
   /**
-   * The tools that it runs with, by their folders' names on the host (`node-22.1.0`); absent if it uses the platform's
-   * own.
+   * The toolchains with which the image runs, by their folders' names on the host (`node-22.1.0`); absent if it uses
+   * the platform's own.
    */
   tools?: string[];
 }
 
-/** The process that an image starts. */
 export interface ImageProcess {
   /** ENTRYPOINT and CMD; empty if the image has neither. */
   args: string[];
   user: { uid: number; gid: number; groups: number[] };
-  /** EXPOSE: the TCP ports on which it may listen. */
+  /** EXPOSE: the TCP ports on which the image's process may listen. */
   ports: number[];
   /** STOPSIGNAL, such as `SIGQUIT`; absent if it is SIGTERM. */
   stopSignal?: string;

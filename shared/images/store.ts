@@ -3,7 +3,7 @@ import { type Db, valuesOf } from '../core/database/database-client.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 import type { BuiltImage, ImageRow } from './model.js';
 
-/** Returns the values for `imageStoredBy`. */
+/** Returns the values that the SQL of `imageStoredBy` binds. */
 export function imageValues({ digest, manifest, sizeBytes }: BuiltImage) {
   return { imageId: uuidv7(), digest, manifest: JSON.stringify(manifest), sizeBytes };
 }
@@ -40,15 +40,15 @@ const RETIRE = prepare<{ id: string }>(
 );
 
 /**
- * Keeps a service's `keep` images that went live last, and marks the others as removed. Returns how many.
- * The image that serves stays, and so do those of an open deployment (a rollback) or a run. Reads kept images only, and
- * not past deployments.
+ * Keeps a service's `keep` images that went live last, and marks the others as removed. Returns how many. The image
+ * that serves stays, and so do those of an open deployment (a rollback) or a run. The cost does not grow with the
+ * number of past deployments.
  */
 export async function retireImages(db: Db, serviceId: string, keep: number): Promise<number> {
   return (await rowsOfPrepared(db, RETIRE, [serviceId, keep])).length;
 }
 
-/** Returns the tools that runnable images need, by their names in manifests. */
+/** Returns the toolchains that runnable images need, by their names in manifests. */
 export async function wantedTools(db: Db): Promise<Set<string>> {
   const tools = `select distinct jsonb_array_elements_text(manifest->'tools')
     from images where removed_at is null and jsonb_typeof(manifest->'tools') = 'array'`;

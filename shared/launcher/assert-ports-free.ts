@@ -16,7 +16,7 @@ export async function assertPortsFree(ports: { variable: string; port: number }[
   }
 }
 
-/** Returns the error code of listening on every address of this host, or null. */
+/** Tries to listen on every address of this host. Returns the error's code, or null if the port is free. */
 function listenError(port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const probe = createServer();

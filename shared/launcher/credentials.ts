@@ -25,8 +25,8 @@ type Identity = Pick<Credentials, 'workspaceId' | 'email' | 'password' | 'apiKey
 const OWNER = 'owner@ranvier.localhost';
 
 /**
- * Returns the credentials of the embedded platform, with the present addresses. `created` is true if they are new.
- * Those of the first start stay valid as long as the database knows their key.
+ * Returns the credentials of the embedded platform, with the current addresses. `created` is true if they are new. The
+ * credentials of the first start stay valid as long as the database knows their key.
  */
 export async function ensureCredentials(
   db: Db,

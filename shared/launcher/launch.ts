@@ -29,11 +29,12 @@ import { readSecretsKey, secretsKeyFile } from './secrets-key.js';
 
 /**
  * `npm start`: the whole platform on one machine. Everything that it starts ends, in reverse order, after SIGTERM or
- * Ctrl-C, and also when this process is killed. Its only argument is another Procfile than the package's own.
+ * Ctrl-C, and also when this process is killed. Its only argument is the path of a Procfile that replaces the package's
+ * own.
  */
 
 const PACKAGE_PROCFILE = fileURLToPath(new URL('../../../Procfile', import.meta.url));
-/** Longer than the deadline within which our own processes end by themselves. */
+/** Longer than the deadline within which the platform's processes end by themselves. */
 const CHILD_GRACE_SECONDS = 35;
 const ORPHAN_SECONDS = 3;
 const DEADLINE_MS = 60_000;
@@ -45,7 +46,8 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   const lines = parseProcfile(await readFile(procfile, 'utf8'));
   const { databaseUrl, dataDir } = loadDatabaseSettings();
   await mkdir(dataDir, { recursive: true });
-  // Hosted applications run as other users below this folder. Files that they must not read have the mode 0600.
+  // Hosted applications run as other users and reach folders below this one. Files that they must not read have the
+  // mode 0600.
   await chmod(dataDir, 0o711);
   lifecycle.onEnd('lock', await takeLock(dataDir));
   const label = await labelOf(dataDir);
@@ -66,7 +68,8 @@ async function launch(procfile: string, log: Logger, lifecycle: Lifecycle): Prom
   ]);
   if (config.edge === 'caddy') await assertCaddyListens(config.caddyAdminUrl);
 
-  // Takes seconds after an upgrade and no time otherwise. It runs while the database starts, and nothing waits for it.
+  // Building takes seconds after an upgrade and no time otherwise. It runs while the database starts, and nothing waits
+  // for it.
   lifecycle.onEnd('console', await startConsoleBuild({ label, log }));
   const url = databaseUrl ?? (await startEmbedded(dataDir, log, lifecycle));
   const { credentials, created, linkToken } = await prepareDatabase(url, config);
@@ -119,7 +122,7 @@ async function startEmbedded(dataDir: string, log: Logger, lifecycle: Lifecycle)
 }
 
 async function prepareDatabase(url: string, config: Config) {
-  // A machine that starts everything at once may leave this process without processor time for long.
+  // No limit for idle transactions: while everything starts, this process may get no processor time for long.
   const db = createDatabase({ url, name: 'ranvier-launch', poolSize: 2, idleInTransactionMs: 0 });
   try {
     await migrate(db, url);
@@ -137,7 +140,7 @@ async function becameReady({ apiAddress, port }: Config, lifecycle: Lifecycle): 
   const host = apiAddress === null || ANY_ADDRESS.includes(apiAddress) ? '127.0.0.1' : apiAddress;
   const url = `http://${isIPv6(host) ? `[${host}]` : host}:${port}/readyz`;
   while (!lifecycle.ending) {
-    // The API is not listening yet, or a part of it is missing: its own log explains why.
+    // The API is not listening yet, or answers that a part of it is missing. Its own log explains why.
     const response = await fetch(url).catch(() => null);
     await response?.body?.cancel();
     if (response?.ok) return true;
@@ -193,7 +196,7 @@ function fail(log: Logger, lifecycle: Lifecycle, error: unknown): void {
   void lifecycle.end('failure', 1);
 }
 
-// The reader of this output may end before the platform does.
+// The reader of this output may end before the platform does. That must not end the platform.
 process.stdout.on('error', () => undefined);
 mapStackTraces();
 const log = createLogger('launch', 'info');

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile, realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { beginningOf } from '../core/beginning-of.js';
 import type { Logger } from '../core/log.js';
 import { signalProcess } from '../core/signal-process.js';
 import { runAs } from './system-user.js';
@@ -11,6 +12,8 @@ import { runAs } from './system-user.js';
  */
 const ORDERLY_END_MS = 10_000;
 const POLL_INTERVAL_MS = 50;
+/** The label is an argument of PostgreSQL or Valkey, whose command lines are short. */
+const MAX_COMMAND_BYTES = 64 * 1024;
 
 /** Returns the label that the processes for one folder carry on their command lines. */
 export async function labelOf(folder: string): Promise<string> {
@@ -50,8 +53,8 @@ async function procCommands(): Promise<Command[]> {
   return Promise.all(
     names.map(async (name) => ({
       pid: Number(name),
-      // A process that has ended meanwhile has no command.
-      command: await readFile(`/proc/${name}/cmdline`, 'latin1').catch(() => ''),
+      // The process has ended since its name was read.
+      command: await beginningOf(`/proc/${name}/cmdline`, MAX_COMMAND_BYTES, 'latin1').catch(() => ''),
     })),
   );
 }

@@ -10,7 +10,10 @@ export function addressFiles(dataDir: string): { password: string; socket: strin
   return { password: join(folder, 'password'), socket: join(folder, 'socket-folder') };
 }
 
-/** Returns the server's address. The parameter `host`, a folder, decides. `localhost` is there for URL parsers only. */
+/**
+ * Returns the server's address. Clients use the parameter `host`, the folder of the socket; `localhost` only satisfies
+ * URL parsers.
+ */
 export function serverUrl(password: string, socketFolder: string, database: string = DATABASE): string {
   return `postgres://${SUPERUSER}:${password}@localhost/${database}?host=${encodeURIComponent(socketFolder)}`;
 }

@@ -18,7 +18,9 @@ const RECENT_LINES = 20;
 export interface Place {
   folder: string;
   data: string;
-  /** The folder as the server sees it: its path, or the open folder that is passed to the server. */
+  /**
+   * The folder's path as the server sees it: the usual path, or that of the open folder that is passed to the server.
+   */
   seen: string;
   handle: FileHandle;
   socket: SocketFolder;
@@ -71,7 +73,6 @@ async function keptPassword(path: string): Promise<string> {
   return password;
 }
 
-/** Returns how PostgreSQL's programs are started here. */
 export function childOptions(place: Place): TetherOptions {
   const env = { PATH: process.env.PATH, LANG: 'C', TZ: 'UTC' };
   const { user, handle, label } = place;

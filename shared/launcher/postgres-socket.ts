@@ -8,17 +8,16 @@ import type { SystemUser } from './system-user.js';
 /** PostgreSQL names its socket after a port, even if no port is open. */
 export const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
-/** The most bytes of a socket's path. */
 const MAX_SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107;
 const SHORT_PREFIX = 'ranvier-db-';
 
 /** The folder of the server's socket. Only the server's user and root can enter it. */
 export interface SocketFolder {
-  /** The path for clients. */
+  /** The folder's path for clients. */
   path: string;
   /** The folder's path as the server sees it. */
   seen: string;
-  /** Removes the parts outside of DATA_DIR. */
+  /** Removes what the socket needs outside of DATA_DIR: a folder with a short path. */
   remove(): Promise<void>;
 }
 
@@ -56,7 +55,7 @@ function fits(folder: string): boolean {
 }
 
 async function shortPath(folder: string, user: SystemUser | undefined): Promise<string> {
-  // Files in /run are not removed because of their age.
+  // Prefers /run, where no cleaner removes files because of their age.
   const made = await mkdtemp(join('/run', SHORT_PREFIX)).catch(() => mkdtemp(join(tmpdir(), SHORT_PREFIX)));
   if (user) await chown(made, user.uid, user.gid);
   const path = join(made, 's');

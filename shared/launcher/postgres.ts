@@ -24,7 +24,6 @@ export interface PostgresOptions {
 export interface EmbeddedPostgres {
   /** The superuser's address of the database `ranvier`, over a socket. It stays valid while this server runs. */
   url: string;
-  /** Process id of the server. */
   pid(): number;
   /** Ends the server: cuts open connections and keeps committed work. */
   stop(): Promise<void>;
@@ -172,7 +171,7 @@ const SETTINGS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // The caller reports failed statements, and they may contain values that do not belong in a log.
+  // No statement is logged: the caller reports failed ones, and they may contain values that do not belong in a log.
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
 };

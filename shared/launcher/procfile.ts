@@ -19,7 +19,10 @@ export function parseProcfile(text: string): ProcfileLine[] {
     });
 }
 
-/** Makes a simple command replace its shell, so that it gets our signals itself. Parts of a compound command do not. */
+/**
+ * Makes a simple command replace its shell, so that the command itself gets our signals. Compound commands stay as they
+ * are.
+ */
 function inPlace(command: string): string {
   return /[;&|]/.test(command) ? command : `exec env ${command}`;
 }
@@ -28,7 +31,7 @@ export interface RunnerOptions {
   env: NodeJS.ProcessEnv;
   cwd: string;
   log: Logger;
-  /** Receives each line that the processes print. */
+  /** Called with each line that the processes print. */
   write: (name: string, line: string) => void;
   /** Called when a process repeatedly ends right after its start. */
   onGivenUp: (error: Error) => void;
@@ -42,7 +45,7 @@ export interface RunnerOptions {
   label: string;
 }
 
-/** A process that lived for less than this time, in milliseconds, "ended at once". */
+/** A process that lived for a shorter time, in milliseconds, counts as ended right after its start. */
 const AT_ONCE_MS = 5000;
 const MAX_QUICK_ENDS = 5;
 const FIRST_WAIT_MS = 250;
@@ -74,7 +77,7 @@ export class SupervisedProcess {
     await this.#starting;
     const running = this.#running;
     if (!running) return;
-    // INT tells a worker that the whole platform ends, and hosted processes with it.
+    // INT also makes a worker stop the processes that it hosts, because the whole platform ends. TERM would not.
     running.kill('SIGINT');
     const timer = setTimeout(() => {
       this.#options.log.warn({ process: this.#line.name }, 'did not end in time and is killed');

@@ -24,7 +24,7 @@ export async function postgresUser(dataOwner: SystemUser | null): Promise<System
   const lines = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
     const [, , uid, gid] = lines.find(([user]) => user === name) ?? [];
-    // macOS writes nobody as -2.
+    // macOS writes the id of `nobody` as -2, which stands for 4294967294.
     if (uid !== undefined && gid !== undefined) return { uid: Number(uid) >>> 0, gid: Number(gid) >>> 0 };
   }
   throw new Error(

@@ -24,7 +24,6 @@ export interface Tethered {
   stderr: NodeJS.ReadableStream;
   /** Resolves when the child has ended, with the reason in words ("exit code 1", "signal SIGKILL"). */
   ended: Promise<string>;
-  /** Sends the signal to the child. */
   kill(signal: NodeJS.Signals): void;
   /** Kills the child and everything in its process group. */
   killGroup(): void;
@@ -66,11 +65,12 @@ export async function spawnTethered(argv: string[], options: TetherOptions): Pro
   tether.on('error', () => tether.destroy());
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => {
-      // This ends the watcher and whatever the program left in its group.
+      // Kills the watcher and the processes that the program left in its group.
       signalGroup(pid, 'SIGKILL');
       tether.destroy();
       const end = signal ? `signal ${signal}` : `exit code ${code}`;
-      // The child's last lines arrive before `close`. A process that left the group may hold the output open for ever.
+      // The child's last lines arrive before `close`. The wait is limited, because a process that left the group may
+      // hold the output open for ever.
       const timer = setTimeout(() => resolve(end), LAST_LINES_MS);
       child.once('close', () => {
         clearTimeout(timer);

@@ -14,7 +14,7 @@ export const LOG_BATCHES = defineKind({
     },
   },
   lease: null,
-  // One job stores all batches of its service.
+  // One job stores all batches of its service, so a service needs only one new job.
   abandoned: {
     touched: 'created_at',
     open: 'true',

@@ -77,7 +77,7 @@ const DAY_MS = 86_400_000;
 export function expiryDaysOf(since: Date, now: Date): string[] {
   const days = new Set<string>();
   const first = Math.floor(since.getTime() / DAY_MS);
-  // A worker's clock may be ahead of this one.
+  // The clock of the worker that logged a line may be ahead of this worker's, so the next day is included.
   const last = Math.floor(now.getTime() / DAY_MS) + 1;
   for (let day = first; day <= last; day++) {
     for (const kept of EXPIRY_DAYS) days.add(new Date((day + kept) * DAY_MS).toISOString().slice(0, 10));

@@ -43,6 +43,11 @@ export function daysAhead(): number {
   return MAX_LOG_DAYS + 3;
 }
 
+/** Returns for how many days the lines of a service with this plan are kept. Databases' plans keep them longest. */
+export function logDaysOf(planId: string): number {
+  return PLANS.find(({ id }) => id === planId)?.logDays ?? MAX_LOG_DAYS;
+}
+
 /** SQL: the days between the day of a line and its expiry, by the plan of the service `s`. */
 export const DAYS_TO_EXPIRY = `case s.configuration ->> 'plan' ${PLANS.map(
   ({ id, logDays }) => `when '${id}' then ${logDays + 1}`,

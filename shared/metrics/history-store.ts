@@ -1,7 +1,7 @@
 import { type Db, oneRow, rowCountOf, rowsOf } from '../core/database/database-client.js';
-import { type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
+import { FINEST, type MetricRow, RESOLUTIONS, type Resolution, resolutionFor } from './model.js';
 
-/** Returns a service's figures of the last hours, oldest first, and the length of a step in seconds. */
+/** Returns a service's metrics of the last hours, oldest first. `step` is a time step in seconds. */
 export async function readMetrics(
   db: Db,
   serviceId: string,
@@ -10,7 +10,8 @@ export async function readMetrics(
   const { step } = resolutionFor(hours);
   const rows = await rowsOf<MetricRow>(
     db,
-    `select at, counts, replicas, samples, cpu, memory, requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency
+    `select at, counts, replicas, samples, cpu, memory, requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency,
+            volume_bytes
        from service_metrics
       where service_id = :serviceId and step = :step and at > now() - make_interval(hours => cast(:hours as int))
       order by at`,
@@ -19,14 +20,29 @@ export async function readMetrics(
   return { step, rows };
 }
 
-/** How long after the end of a step edges and workers may still report, in seconds. */
+/** Adds bytes that were sent to clients, by service, to the current step. */
+export async function addBytesOut(db: Db, bytes: ReadonlyMap<string, number>): Promise<void> {
+  // All writers use the same order, so that they never deadlock.
+  const sorted = [...bytes].sort(([a], [b]) => (a < b ? -1 : 1));
+  await rowsOf(
+    db,
+    `insert into service_metrics as m (service_id, step, at, bytes_out)
+     select id, ${FINEST.step}, date_bin('${FINEST.step} seconds', now(), 'epoch'), bytes
+       from unnest(?::uuid[], ?::bigint[]) as t (id, bytes)
+     on conflict (service_id, step, at) do update set bytes_out = m.bytes_out + excluded.bytes_out`,
+    [sorted.map(([id]) => id), sorted.map(([, count]) => count)],
+  );
+}
+
+/** How long, in seconds, edges and workers may still report metrics of a time step after its end. */
 const LATE_SECONDS = 60;
 
 /** The most seconds of shorter steps that one statement reads when the history is behind. */
 const MAX_SECONDS = 4 * 3600;
 
 /**
- * Makes longer steps from shorter ones, up to now. Each step is recomputed as a whole, so a second run changes nothing.
+ * Sums up the metrics of short time steps in longer ones, up to now. Each step is recomputed as a whole, so a second
+ * run changes nothing.
  */
 export async function rollUp(db: Db): Promise<void> {
   for (const [index, { step }] of RESOLUTIONS.entries()) {
@@ -38,7 +54,10 @@ export async function rollUp(db: Db): Promise<void> {
   }
 }
 
-/** Sums up shorter steps in steps of `step` seconds, for a limited span. Returns true if it reached the present. */
+/**
+ * Sums up the metrics of short time steps in steps of `step` seconds, for a limited span. Returns true if it reached
+ * the current time.
+ */
 async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boolean> {
   const made = await oneRow<{ reached: boolean }>(
     db,
@@ -55,10 +74,10 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
            from span
        ), made as (
          insert into service_metrics (service_id, step, at, counts, replicas, samples, cpu, memory,
-                                      requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency)
+                                      requests_2xx, requests_3xx, requests_4xx, requests_5xx, bytes_out, latency, volume_bytes)
          select m.service_id, :step, date_bin(make_interval(secs => :step), m.at, 'epoch'), sum(counts), sum(replicas), sum(samples),
                 sum(cpu), sum(memory), sum(requests_2xx), sum(requests_3xx), sum(requests_4xx), sum(requests_5xx), sum(bytes_out),
-                sum_counts(latency)
+                sum_counts(latency), max(volume_bytes)
            from part, service_metrics m
           where m.step = :source and m.at >= part.since and m.at < part.until
           group by 1, 3
@@ -66,7 +85,7 @@ async function rollUpPart(db: Db, step: number, source: Resolution): Promise<boo
            set counts = excluded.counts, replicas = excluded.replicas, samples = excluded.samples, cpu = excluded.cpu,
                memory = excluded.memory, requests_2xx = excluded.requests_2xx, requests_3xx = excluded.requests_3xx,
                requests_4xx = excluded.requests_4xx, requests_5xx = excluded.requests_5xx, bytes_out = excluded.bytes_out,
-               latency = excluded.latency
+               latency = excluded.latency, volume_bytes = excluded.volume_bytes
        ), marked as (
          insert into metric_rollups (step, done_until) select :step, done from part where done > since
          on conflict (step) do update set done_until = greatest(metric_rollups.done_until, excluded.done_until)
@@ -91,7 +110,7 @@ export async function deleteOldMetrics(db: Db): Promise<number> {
   return deleted;
 }
 
-/** Deletes the figures of deleted services, after the minute in which edges report the last ones. */
+/** Deletes the metrics of deleted services, after the minute in which edges report the last ones. */
 export function deleteMetricsOfGone(db: Db): Promise<number> {
   return rowCountOf(
     db,

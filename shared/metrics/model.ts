@@ -1,5 +1,3 @@
-/** Figures of services: how fine they are, how long they are kept, and how a reader sees them. */
-
 /** One resolution: steps of `step` seconds, kept for `hours`. Each is made from the next finer one. */
 export interface Resolution {
   step: number;
@@ -15,7 +13,7 @@ export const RESOLUTIONS = [
 export const FINEST = RESOLUTIONS[0];
 export const MAX_HOURS = RESOLUTIONS[2].hours;
 
-/** The most rows of one service: all steps that are kept. */
+/** The most rows of one service: all time steps that are kept. */
 export const ROWS_PER_SERVICE = RESOLUTIONS.reduce((sum, { step, hours }) => sum + (hours * 3600) / step, 0);
 
 /** Returns the finest resolution that reaches back this many hours. */
@@ -68,6 +66,7 @@ export interface MetricRow {
   requests_5xx: number;
   bytes_out: number;
   latency: number[] | null;
+  volume_bytes: number | null;
 }
 
 export interface Series {
@@ -85,7 +84,7 @@ interface SeriesDefinition {
 
 const averaged = (sum: number, samples: number) => (samples === 0 ? null : Math.round((sum / samples) * 100) / 100);
 
-/** Every series, in the order of display. Requests and bytes are sums of a step, the others averages. */
+/** Every series, in the order of display. Requests and sent bytes are sums of a step, bytes of volumes its maximum, the others averages. */
 const SERIES: readonly SeriesDefinition[] = [
   { name: 'cpu', unit: 'percent', value: (row) => averaged(row.cpu, row.samples) },
   { name: 'memory', unit: 'percent', value: (row) => averaged(row.memory, row.samples) },
@@ -97,6 +96,7 @@ const SERIES: readonly SeriesDefinition[] = [
   { name: 'latency_p50', unit: 'milliseconds', value: (row) => quantile(row.latency ?? [], 0.5) },
   { name: 'latency_p99', unit: 'milliseconds', value: (row) => quantile(row.latency ?? [], 0.99) },
   { name: 'bytes_out', unit: 'bytes', value: (row) => row.bytes_out },
+  { name: 'volume_bytes', unit: 'bytes', value: (row) => row.volume_bytes },
 ];
 
 export const SERIES_NAMES = SERIES.map(({ name }) => name);

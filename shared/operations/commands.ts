@@ -33,7 +33,7 @@ export async function queueAction(
   return queueOperation(trx, { service, actor }, action);
 }
 
-/** Queues a reconciliation of what the edge serves with the service's configuration. */
+/** Queues an operation that makes the edge serve the service with its current configuration. */
 export async function queueRouting(trx: Transaction, input: OperationInput): Promise<OperationRow> {
   return queueOperation(trx, input, 'routing');
 }

@@ -25,7 +25,6 @@ const STATES = {
   failed: {},
 } as const satisfies Record<OperationStatus, Partial<Record<string, OperationStatus>>>;
 
-/** Operations: queued work on a service that is no deployment. */
 export const OPERATIONS = defineKind({
   table: 'operations',
   payload: 'operationId',

@@ -12,7 +12,6 @@ export type RuntimeAction = (typeof RUNTIME_ACTIONS)[number];
 
 export interface OperationRow extends LeasedColumns<OperationStatus> {
   service_id: string;
-  /** The backup that an operation of kind `restore` restores. */
   backup_id: string | null;
   kind: OperationKind;
   actor: string;

@@ -9,7 +9,6 @@ import { previewConfiguration } from './model.js';
 import { approvedCommit } from './pull-store.js';
 import { type PreviewRow, previewOf, touchPreview } from './store.js';
 
-/** A service that will be deployed, and the variables for it. */
 export interface Deployable {
   service: ServiceRow;
   /** Null if the deployment gets no variables. */

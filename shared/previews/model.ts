@@ -61,7 +61,7 @@ export function previewConfiguration(
 export interface PreviewSource {
   /** A branch of the service's repository, or the ref of a fork's pull request there. */
   branch: string;
-  /** True if the author is not trusted. */
+  /** True if the pull request comes from a fork, whose author is not trusted. */
   fork: boolean;
 }
 
@@ -75,20 +75,23 @@ export function previewName(base: string, branch: string): string {
 
 const HOUR_MS = 3_600_000;
 
-/** Returns when a preview ends if nothing is deployed to it first. The hours are its base's present setting. */
+/**
+ * Returns when a preview ends if nothing is deployed to it first. `previewExpiryHours` is the base service's current
+ * setting.
+ */
 export function expiryOf(changedAt: Date, { previewExpiryHours }: Pick<ServiceConfiguration, 'previewExpiryHours'>) {
   return new Date(changedAt.getTime() + previewExpiryHours * HOUR_MS);
 }
 
-/** What decides whether a preview continues. */
+/** The facts that decide whether a preview is kept. */
 export interface PreviewFacts {
   changedAt: Date;
   lifecycleStatus: LifecycleStatus;
-  /** When the last operation that deletes it ended; null if there was none. */
+  /** When the last operation that deletes the preview ended; null if there was none. */
   deletionEndedAt: Date | null;
-  /** True if an operation that deletes it waits or runs. */
+  /** True if an operation that deletes the preview waits or runs. */
   deletionOpen: boolean;
-  /** Why its branch or pull request has ended; null if it has not. */
+  /** Why the preview's branch or pull request has ended; null if it has not. */
   closed: string | null;
   base: {
     gone: boolean;
@@ -100,13 +103,13 @@ export type PreviewDecision =
   | { type: 'keep' }
   /** `reason` is for the platform's log. */
   | { type: 'delete'; reason: string }
-  /** The deletion failed and must be repeated. */
+  /** An earlier deletion failed and must be repeated. */
   | { type: 'deleteAgain' };
 
-/** The pause after a failed deletion. */
+/** The pause before a failed deletion is repeated. */
 const AGAIN_MS = 60_000;
 
-/** Decides whether a preview stays. */
+/** Decides whether a preview is kept. */
 export function decidePreview(facts: PreviewFacts, now: Date): PreviewDecision {
   const { changedAt, lifecycleStatus, deletionEndedAt, deletionOpen, closed, base } = facts;
   if (lifecycleStatus === 'deleted') return { type: 'keep' };

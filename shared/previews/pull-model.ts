@@ -8,18 +8,17 @@ export interface PullReport {
   /** The branch into which the changes go. */
   target: string;
   headSha: string;
-  /** True if the branch is in another repository. */
+  /** True if the branch is in another repository, a fork. */
   fork: boolean;
   open: boolean;
   /** True if the report says that a closed pull request was opened again. */
   reopened: boolean;
-  /** When it changed, on the server's clock; null if the report does not say. */
+  /** When the pull request changed, on the server's clock; null if the report does not say. */
   at: Date | null;
   /** The ref in the service's own repository that has the commit. */
   ref: string;
 }
 
-/** The stored facts of a pull request. */
 export interface PullFacts {
   fork: boolean;
   headSha: string;

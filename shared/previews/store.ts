@@ -62,7 +62,7 @@ export async function insertPreview(trx: Transaction, preview: NewPreview): Prom
   await trx<PreviewRow>('previews').insert(preview);
 }
 
-/** Records which pull request a preview shows, and that it no longer ends with an earlier one. */
+/** Records which pull request a preview shows. If the preview was ending because of an earlier one, it stays. */
 export async function linkPull(trx: Transaction, serviceId: string, number: number): Promise<void> {
   await trx<PreviewRow>('previews')
     .where({ service_id: serviceId })
@@ -124,7 +124,6 @@ export async function movePreviews(
   );
 }
 
-/** The batch size for previews that may have to be deleted. */
 const BATCH = 100;
 
 interface ObservedRow {
@@ -147,7 +146,7 @@ const OBSERVED = `select p.service_id, p.changed_at, p.closed_at, p.closed_reaso
     b.configuration as base_configuration
   from previews p join services s on s.id = p.service_id join services b on b.id = p.base_id`;
 
-/** Returns the previews that may have to be deleted. `decidePreview` decides. */
+/** Returns the previews that may have to be deleted. For each, the caller asks `decidePreview`. */
 export async function endingPreviews(db: Db): Promise<{ serviceId: string; facts: PreviewFacts }[]> {
   const rows = await rowsOf<ObservedRow>(
     db,

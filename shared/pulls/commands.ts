@@ -21,7 +21,7 @@ import type { CommandDeps } from '../secrets/command-deps.js';
 import type { ServiceView } from '../services/store.js';
 import { createPreview, previewForBranch } from './preview-commands.js';
 
-/** The outcome of a report. `preview` names the preview that shows the pull request's branch and must check it. */
+/** The outcome of a report. `preview` is the preview of the pull request's branch; null if there is none. */
 export type PullOutcome =
   | { type: 'stale' }
   | { type: 'closed'; ended: boolean }
@@ -50,7 +50,7 @@ export async function recordPull(trx: Transaction, serviceId: string, report: Pu
 }
 
 /**
- * Ends the preview of a closed pull request, unless another one of that branch is open. Returns true if it ended now.
+ * Ends the preview of a closed pull request, unless another open one has the same branch. Returns true if it ended now.
  */
 async function endPreview(trx: Transaction, { id, service_id, number, branch, fork }: PullRow): Promise<boolean> {
   await noteRetry(trx, id, false);
@@ -63,10 +63,9 @@ async function endPreview(trx: Transaction, { id, service_id, number, branch, fo
 }
 
 /**
- * Makes the preview of an open pull request, or deploys its newest commit there. Returns null if there is nothing to
- * do.
- * For pull requests within the repository. If the preview cannot be made now, the sweep tries again. Throws what
- * `createPreview` throws.
+ * Makes the preview of an open pull request, or deploys its newest commit to that preview. Returns null if there is
+ * nothing to do. The pull request's branch must be in the repository itself. If the preview cannot be made now, the
+ * sweep tries again. Throws what `createPreview` throws.
  */
 export async function showPull(
   trx: Transaction,
@@ -91,7 +90,6 @@ export async function showPull(
 }
 
 export interface DecideInput {
-  /** The base service, which is locked. */
   base: ServiceView;
   pullId: string;
   actor: string;

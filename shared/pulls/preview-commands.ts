@@ -20,12 +20,12 @@ import { workspaceOf } from '../workspaces/store.js';
 import { assertRoomFor, assertRoomForService } from '../workspaces/workspace-limits.js';
 
 export interface CreatePreviewInput {
-  /** The service whose branch is shown; it is locked. */
+  /** The base service of the preview; it is locked. */
   base: ServiceView;
   branch: string;
   /**
-   * The pull request that the preview shows. A fork's is deployed without variables, and only after a member's
-   * approval.
+   * The pull request that the preview shows. A fork's pull request is deployed without variables, and only after a
+   * member's approval.
    */
   pull?: { number: number; fork: boolean };
   commitSha?: string;
@@ -38,9 +38,9 @@ export interface CreatePreviewInput {
 }
 
 /**
- * Makes a preview of a branch, which is a service beside its base, and queues its first deployment.
- * Returns the deployment, which names the service. Throws conflict if the base cannot have the preview or already has
- * it, service_archived, capacity_exceeded, and what `queueDeployment` throws.
+ * Makes a preview of a branch, which is a service beside its base, and queues its first deployment. Returns the
+ * deployment, whose `service_id` is the preview. Throws conflict if the base cannot have the preview or already has it,
+ * service_archived, capacity_exceeded, and what `queueDeployment` throws.
  */
 export async function createPreview(
   trx: Transaction,
@@ -94,7 +94,7 @@ export interface BranchInput extends Pick<CreatePreviewInput, 'actor' | 'authori
   baseId: string;
   branch: string;
   commitSha: string;
-  /** The open pull request that the report is about, if any. */
+  /** The branch's open pull request, if one was reported. */
   pullNumber?: number;
   /** True to deploy the commit even if it was deployed before. */
   again?: boolean;

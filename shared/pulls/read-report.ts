@@ -5,7 +5,7 @@ import { MAX_TEXT_LENGTH, type PullReport } from '../previews/pull-model.js';
 const SHA = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const MAX_NUMBER = 2_000_000_000;
 
-/** Actions that may deploy or end something. Labels, reviews and assignments do neither. */
+/** Actions of a report that may deploy a preview or end one. Labels, reviews and assignments do neither. */
 const CHANGES = [
   ...['opened', 'synchronize', 'synchronized', 'edited', 'ready_for_review', 'closed'],
   ...['open', 'update', 'merge', 'close'],
@@ -56,7 +56,7 @@ function ofGithub(payload: unknown): Found {
     branch: text(head, 'ref'),
     target: text(base, 'ref'),
     headSha: text(head, 'sha'),
-    // `head.repo` is null if the fork was deleted.
+    // Also true if the fork was deleted: `head.repo` is null then.
     fork: !sameNumber(field(field(head, 'repo'), 'id'), field(field(base, 'repo'), 'id')),
     open: text(pull, 'state') === 'open',
     at: timeOf(text(pull, 'updated_at')),

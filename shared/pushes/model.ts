@@ -1,6 +1,9 @@
 import { isBranchName } from '../core/string-formats.js';
 
-/** A ref that a push changes. An id of zeros means that there is none. */
+/**
+ * A ref that a push moves from one commit to another. An id of zeros stands for no commit: the ref is created or
+ * deleted.
+ */
 export interface RefUpdate {
   from: string;
   to: string;
@@ -9,9 +12,9 @@ export interface RefUpdate {
 
 const NOTHING = /^0+$/;
 const HEADS = 'refs/heads/';
-/** Branches that one repository may have. */
+/** The most branches that one repository may have. */
 export const MAX_BRANCHES = 200;
-/** Branches that one push may change. */
+/** The most branches that one push may change. */
 export const MAX_UPDATES = 1000;
 
 export type RefDecision =
@@ -22,7 +25,7 @@ export type RefDecision =
   | { type: 'delete'; branch: string }
   | { type: 'refuse'; reason: string };
 
-/** Returns what a push of this ref does. `branches` are the repository's present branches. */
+/** Returns what a push of this ref does. `branches` are the repository's current branches. */
 export function decideRef(update: RefUpdate, deployed: string, branches: ReadonlySet<string>): RefDecision {
   if (!update.ref.startsWith(HEADS)) return { type: 'refuse', reason: 'only branches can be pushed' };
   const branch = update.ref.slice(HEADS.length);
@@ -37,7 +40,7 @@ export function decideRef(update: RefUpdate, deployed: string, branches: Readonl
 }
 
 export interface PushOptions {
-  /** True if the push ends when the deployment is queued. */
+  /** True if the push should end as soon as the deployment is queued. */
   noWait: boolean;
   unknown: string[];
 }
@@ -60,21 +63,21 @@ export function branchRef(branch: string): string {
 const SCHEME = 'ranvier-push:';
 
 /**
- * Returns workers' address of a pushed repository, in place of a URL.
- * A service cannot be given such an address, because its protocol is not accepted.
+ * Returns the address by which workers know a pushed repository, in place of a URL. A service cannot be given such an
+ * address, because its protocol is not accepted.
  */
 export function pushedAddress({ workspaceId, serviceId }: { workspaceId: string; serviceId: string }): string {
   return `${SCHEME}${workspaceId}/${serviceId}`;
 }
 
-/** Returns the parts of such an address; null for any other one. */
+/** Returns the parts of an address from `pushedAddress`; null for any other text. */
 export function parsePushedAddress(address: string): { workspaceId: string; serviceId: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const [workspaceId = '', serviceId = ''] = address.slice(SCHEME.length).split('/');
   return { workspaceId, serviceId };
 }
 
-/** The folder of pushed repositories. */
+/** The folder of pushed repositories in DATA_DIR. */
 export const PUSHED_FOLDER = 'pushed';
 export const FOLDER_ID_FILE = 'id';
 export function repositoryFolder(serviceId: string): string {

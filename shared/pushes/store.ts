@@ -15,7 +15,9 @@ export interface PushRow {
   commit_sha: string;
 }
 
-/** Returns the record of a service's repository. If there is none, creates one for this folder. */
+/**
+ * Returns the record of a service's pushed repository. If there is none, creates one in this folder of repositories.
+ */
 export async function recordRepository(db: Db, serviceId: string, folderId: string): Promise<PushedRepositoryRow> {
   await db('pushed_repositories')
     .insert({ service_id: serviceId, folder_id: folderId })
@@ -41,7 +43,7 @@ export async function withdrawHost(db: Db, folderId: string, address: string): P
 
 const HOSTS_TRIED = 3;
 
-/** Returns the addresses that serve a folder's repositories, the last seen one first. */
+/** Returns the addresses of API processes that serve a folder's repositories, the last seen first. */
 export function hostsOfFolder(db: Db, folderId: string): Promise<string[]> {
   return valuesOf<string>(
     db,
@@ -71,7 +73,7 @@ export async function recordSize(db: Db, serviceId: string, sizeBytes: number, p
     .update({ size_bytes: sizeBytes, ...(packed ? { unpacked: 0 } : {}) });
 }
 
-/** Bytes and number of all pushed repositories. */
+/** Returns the number of pushed repositories and their bytes. */
 export async function pushedStorage(db: Db): Promise<{ repositories: number; bytes: number }> {
   const row = await oneRow<{ repositories: number; bytes: number }>(
     db,
@@ -131,8 +133,8 @@ function findPush(
 }
 
 /**
- * Marks the unsettled pushes of this branch and commit as settled. Only one may be unsettled at a time. The caller has
- * made sure that none of their deployments goes on.
+ * Marks the unsettled pushes of a commit to a branch as settled. They do not move the branch any more. Only one may be
+ * unsettled at a time. The caller has made sure that none of their deployments continues.
  */
 export async function giveUpPushes(trx: Transaction, { serviceId, ref, commitSha }: PushedCommit): Promise<void> {
   await trx('pushes')
@@ -148,7 +150,7 @@ export async function insertPush(
   await trx('pushes').insert(push);
 }
 
-/** Returns pushes of a folder whose deployment has ended and whose branch has not moved yet. */
+/** Returns pushes to repositories of a folder, whose deployment ended and whose branch has yet to move. */
 export async function endedPushes(db: Db, folderId: string): Promise<{ id: string; service_id: string }[]> {
   return rowsOf(
     db,
@@ -158,15 +160,33 @@ export async function endedPushes(db: Db, folderId: string): Promise<{ id: strin
   );
 }
 
+/**
+ * Returns the commit of the live deployment to which a branch has yet to move; null if there is none.
+ * The branch moves when the push is settled: for a push that does not wait, some seconds later.
+ */
+export async function arrivingCommit(db: Db, serviceId: string, ref: string): Promise<string | null> {
+  const row = await oneRow<{ commit_sha: string }>(
+    db,
+    `select p.commit_sha from pushes p join deployments d on d.id = p.id
+      where p.service_id = :serviceId and p.ref = :ref and p.settled_at is null and d.status = 'live'
+        and not ${SUPERSEDED} order by p.id desc limit 1`,
+    { serviceId, ref },
+  );
+  return row?.commit_sha ?? null;
+}
+
+/** Whether a later push than `p` has moved the branch. */
+const SUPERSEDED = `exists (select from pushes later where later.service_id = p.service_id and later.ref = p.ref
+                      and later.moved and later.id > p.id)`;
+
 export type EndedPush = PushRow & { live: boolean; superseded: boolean };
 
-/** Locks a push that waits to be settled. Returns null if it was settled, or if its deployment has not ended. */
+/** Locks a push whose deployment has ended and which has not moved its branch yet. Returns null if there is none. */
 export async function lockEndedPush(trx: Transaction, id: string): Promise<EndedPush | null> {
   return oneRow<EndedPush>(
     trx,
     `select p.id, p.service_id, p.ref, p.commit_sha, d.status = 'live' as live,
-            exists (select from pushes later where later.service_id = p.service_id and later.ref = p.ref
-                      and later.moved and later.id > p.id) as superseded
+            ${SUPERSEDED} as superseded
        from pushes p join deployments d on d.id = p.id
       where p.id = ? and p.settled_at is null and d.finished_at is not null for update of p`,
     [id],

@@ -3,7 +3,10 @@ import { type BackendFactory, PostgresConnection, PostgresQueueBackend, runMigra
 import pg from 'pg';
 import { runPrepared } from '../core/database/prepared-query.js';
 
-/** SQLSTATEs after which a command is repeated: deadlock, serialization failure, and changed columns. */
+/**
+ * SQLSTATEs after which a command is repeated: deadlock, serialization failure, and a prepared statement whose columns
+ * have changed.
+ */
 const AGAIN = new Set(['40P01', '40001', '0A000']);
 const RETRIES = 8;
 
@@ -13,9 +16,9 @@ const RETRIES = 8;
  */
 export class BullPool {
   readonly #pool: pg.Pool;
-  /** Command's text → its name. There are about sixty. */
+  /** Text of a command → the name of its prepared statement. There are about sixty. */
   readonly #names = new Map<string, string>();
-  /** BullMQ checks here whether a connection notices that the other side is gone. */
+  /** BullMQ reads here whether connections use TCP keepalive. */
   readonly options: pg.PoolConfig;
 
   constructor(url: string, name: string, max: number) {
@@ -32,7 +35,7 @@ export class BullPool {
       options: '-c search_path=bullmq -c synchronous_commit=off',
     };
     this.#pool = new pg.Pool(this.options);
-    // Every queue and worker adds its own listeners.
+    // Every queue and worker adds its own listeners, so Node.js must not warn about their number.
     this.#pool.setMaxListeners(0);
     this.#pool.on('connect', (client) => client.setMaxListeners(0));
   }
@@ -124,7 +127,6 @@ class SharedListening extends PostgresConnection {
 /** What queues and workers of a process need to use the pool. */
 export interface BullBackend {
   create: BackendFactory<PostgresQueueBackend, BullPool>;
-  /** Ends the connection on which the workers listen. */
   close(): Promise<void>;
 }
 

@@ -15,13 +15,12 @@ import { admitRuns } from '../runs/run-admission.js';
 import type { Engine } from './queue-engine.js';
 import { jobOf, KINDS } from './work-catalog.js';
 
-/** How many records one transaction hands over. */
+/** How many due records one transaction hands to the queue. */
 const BATCH = 200;
-/** A record that changed more recently may be on its way through the queue. */
+/** Records that have changed more recently are skipped, because their jobs may be on the way through the queue. */
 const IDLE_SECONDS = 5;
 const EXPLAIN_MS = 1000;
 
-/** Returns the kind whose records are in this table. */
 function kindOf(table: string): WorkKind {
   const kind = KINDS.find((one) => one.table === table);
   if (kind === undefined) throw new Error(`no kind of work has the table ${table}`);
@@ -52,7 +51,7 @@ export class Dispatcher {
     this.#logs = new BackgroundRun(() => this.#handOverAll(LOG_BATCHES), failed);
   }
 
-  /** Starts a run in the background. Calls during a run cause one more run. */
+  /** Starts a run of the dispatcher in the background. Calls during a run cause one more run. */
   wake(): void {
     this.#everything.wake();
   }
@@ -91,7 +90,8 @@ export class Dispatcher {
   }
 
   /**
-   * Runs work for the queue. If it fails, waiting deployments get this as their reason. Throws what the work throws.
+   * Runs work that needs the queue engine. If it fails, waiting deployments show that the engine cannot be reached.
+   * Throws what the work throws.
    */
   async #reaching(work: () => Promise<void>): Promise<void> {
     try {
@@ -123,7 +123,10 @@ export class Dispatcher {
     await Promise.all([this.#everything, this.#admission, this.#logs].map((run) => run.close()));
   }
 
-  /** Records why deployments wait, at most once a second, because people read it. The sweep records the rest. */
+  /**
+   * Records why deployments wait, at most once a second, because only users read the reasons. The sweep records the
+   * rest.
+   */
   async #explain(): Promise<void> {
     const now = performance.now();
     if (now - this.#explainedAt < EXPLAIN_MS) return;

@@ -19,7 +19,7 @@ async function removeEnded(
 ): Promise<number> {
   const [first] = await queue.getJobs([state], count, count);
   const ended = first?.finishedOn;
-  // Jobs that ended at about the same time as the newest surplus one are kept, and not removed with it.
+  // Jobs are removed by age. The 5 ms keep jobs that ended at about the same time as the newest surplus one.
   const kept = ended === undefined ? age * 1000 : Math.min(age * 1000, Date.now() - ended + 5);
   return (await queue.clean(kept, 0, state)).length;
 }

@@ -16,7 +16,10 @@ export type EngineConfig = Pick<Config, 'databaseUrl' | 'redisUrl'>;
 /** The options of a BullMQ Worker of this engine. */
 interface WorkerConnection {
   connection: WorkerOptions['connection'];
-  /** Undefined stands for Redis. It has BullMQ's default type, so that one call constructs either. */
+  /**
+   * Undefined for Redis. For PostgreSQL the backend is cast to this type, so that one call constructs workers of
+   * either.
+   */
   backendFactory: undefined;
 }
 
@@ -45,9 +48,9 @@ export interface Engine {
 
 interface Backend {
   readonly name: Engine['backend'];
-  /** Up to this number, jobs of one queue are added one by one. */
+  /** Up to this number, jobs of one queue are added one by one; more are added in one command. */
   readonly addedSingly: number;
-  /** True if a job that ends removes old jobs. Otherwise a sweep does. */
+  /** True if the end of a job removes old jobs. If false, a sweep removes them. */
   readonly removesAtEnd: boolean;
   createQueue(name: QueueName): JobQueue;
   ping(): Promise<unknown>;
@@ -141,7 +144,7 @@ async function redisBackend(url: string, name: string, log: Logger): Promise<Bac
       return { connection, backendFactory: undefined };
     },
     async close() {
-      // A worker does not close a connection that was passed to it.
+      // A worker does not close a connection that was passed to it, so that is done here.
       for (const connection of [redis, ...ofWorkers]) connection.disconnect();
     },
   };
@@ -166,7 +169,8 @@ function postgresBackend(url: string, name: string, log: Logger): Backend {
   const pool = new BullPool(url, `${name}-queues`, POOL_SIZE);
   pool.on('error', (error) => log.warn(`queue connection: ${error.message}`));
   const backend = bullBackend(pool);
-  // BullMQ types its classes for Redis unless every call names the backend. This one cast keeps the rest neutral.
+  // BullMQ types its classes for Redis unless every call names the backend. With this one cast, other code need not do
+  // that.
   const connection: WorkerConnection = {
     connection: pool as unknown as WorkerOptions['connection'],
     backendFactory: backend.create as unknown as undefined,

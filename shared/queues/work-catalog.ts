@@ -7,9 +7,19 @@ import type { QueueDefinition, WorkKind } from '../engine/kind.js';
 import { LOG_BATCHES } from '../logs/kind.js';
 import { OPERATIONS } from '../operations/kind.js';
 import { RUNS } from '../runs/kind.js';
+import { STACK_APPLIES } from '../stacks/kind.js';
 
 /** Every kind of background work. Queues, payloads, jobs and statements are derived from this list. */
-export const KINDS = [DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS, LOG_BATCHES, DETECTIONS, COMMIT_EVENTS] as const;
+export const KINDS = [
+  DEPLOYMENTS,
+  OPERATIONS,
+  RUNS,
+  BACKUPS,
+  LOG_BATCHES,
+  DETECTIONS,
+  COMMIT_EVENTS,
+  STACK_APPLIES,
+] as const;
 
 type PayloadsOf<Kind> =
   Kind extends WorkKind<string, infer Id, infer Queue> ? { [Q in Queue]: { [I in Id]: string } } : never;

@@ -1,7 +1,7 @@
 import { type Db, oneRow, type Transaction } from '../core/database/database-client.js';
 import { prepare, rowOfPrepared, rowsOfPrepared } from '../core/database/prepared.js';
 
-/** Identifies one request of one caller (specification, Limits). */
+/** Identifies one request of one caller by its Idempotency-Key (specification, Limits). */
 export interface ReceiptKey {
   scope: string;
   key: string;
@@ -42,7 +42,7 @@ const INSERT = prepare(
           workspace_id = excluded.workspace_id, size = excluded.size, expires_at = excluded.expires_at`,
 );
 
-/** Stores the answer of a write in the write's own transaction. Replaces an expired receipt of the key. */
+/** Stores the response to a write in the write's own transaction. Replaces an expired receipt of the key. */
 export async function insertReceipt(
   trx: Transaction,
   { scope, key }: ReceiptKey,

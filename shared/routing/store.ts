@@ -21,10 +21,10 @@ export interface RouteFacts {
   version: number;
   ipAllowList: string[];
   maintenance: boolean;
-  /** Empty outside of maintenance. */
+  /** The page that visitors get during maintenance; empty at other times. */
   maintenancePage: string;
   platformDomainEnabled: boolean;
-  /** Verified host names of the service. Only those that lead to this platform get a certificate. */
+  /** Verified host names of the service. Only those that resolve to this platform get a certificate. */
   domains: { hostname: string; leadsHere: boolean }[];
   liveDeploymentId: string | null;
   /** The cache profile with which the live release was deployed. */
@@ -40,12 +40,23 @@ export interface RouteFacts {
 const EDGE_SEEN_SECONDS = 6;
 const QUERY_TIMEOUT_MS = 5_000;
 
+/** SQL: the services of `:serviceIds`, and those whose live releases went live together with theirs. */
+const AND_THOSE_TOGETHER = `array(
+  select id from unnest(cast(:serviceIds as uuid[])) as given(id)
+  union
+  select t.id from services o
+    join deployments mine on mine.id = o.live_deployment_id and mine.together_id is not null
+    join deployments theirs on theirs.together_id = mine.together_id
+    join services t on t.id = theirs.service_id and t.live_deployment_id = theirs.id
+   where o.id = any(cast(:serviceIds as uuid[])))`;
+
 /**
- * Returns the route facts of all services, or of the given ones. Rejects after 5 s without an answer.
+ * Returns the route facts of all services, or of the given ones. Adds those that went live together with one of them,
+ * so that an edge never serves the new release of one beside the old release of another. Rejects after 5 s without an answer.
  * Services that were deleted within the last hour are included, so that every edge can acknowledge their removal.
  */
 export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Promise<RouteFacts[]> {
-  const which = serviceIds === undefined ? '' : 'and s.id = any(?::uuid[])';
+  const which = serviceIds === undefined ? '' : `and s.id = any(${AND_THOSE_TOGETHER})`;
   const query = db.raw(
     `select s.id as "serviceId", s.slug, s.kind, s.lifecycle_status as "lifecycleStatus",
             s.deleted_at is not null as deleted, s.route_version as version,
@@ -72,7 +83,7 @@ export async function loadRouteFacts(db: Db, serviceIds?: readonly string[]): Pr
            from domains where service_id = s.id and status = 'active' and released_at is null
        ) n on true
       where (s.deleted_at is null or s.deleted_at > now() - interval '1 hour') ${which}`,
-    serviceIds === undefined ? [] : [[...serviceIds]],
+    serviceIds === undefined ? {} : { serviceIds: [...serviceIds] },
   );
   const { rows }: { rows: RouteFacts[] } = await query.timeout(QUERY_TIMEOUT_MS);
   return rows;
@@ -84,14 +95,14 @@ export interface EdgeIdentity {
   pid: number;
 }
 
-/** What an edge counts about itself: totals since its start, and present numbers. */
+/** What an edge counts about itself: totals since its start, and current numbers. */
 export interface EdgeFigures {
   /** Open connections of clients, and requests in progress on them. */
   connections: number;
   requests: number;
   /** Connections whose protocol was changed, such as WebSockets. */
   upgraded: number;
-  /** Exchanges that were ended because the edge's own code threw an error. */
+  /** Requests that were ended because the edge's own code threw an error. */
   failedExchanges: number;
   /** Connections that were closed because the client did not read its response, or was idle at a limit. */
   closedConnections: number;
@@ -100,9 +111,8 @@ export interface EdgeFigures {
 }
 
 /**
- * Records an edge's heartbeat. Workers wait for its acknowledgements from now on.
- * Returns true if the edge was not recorded, so that its acknowledgements are missing too. Deletes edges that have been
- * silent for an hour.
+ * Records an edge's heartbeat. Workers wait for its acknowledgements from now on. Returns true if the edge was not
+ * recorded before, so that it must acknowledge all routes again. Deletes edges that have been silent for an hour.
  */
 export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigures): Promise<boolean> {
   const row = await oneRow<{ fresh: boolean }>(
@@ -116,7 +126,7 @@ export async function reportEdge(db: Db, edge: EdgeIdentity, figures: EdgeFigure
   return row?.fresh ?? false;
 }
 
-/** Returns the figures of edges that were seen within the last 6 s. */
+/** Returns the counters of edges that were seen within the last 6 s. */
 export async function edgeFigures(db: Db): Promise<{ host: string; pid: number; figures: Partial<EdgeFigures> }[]> {
   return rowsOf(
     db,
@@ -164,9 +174,9 @@ const WAITING_EDGES = prepare<{ waiting: number }>(
 );
 
 /**
- * Returns how many edges of the last 6 s do not yet serve the service at `version` or later.
- * At 0, no new request reaches what an older version routed to, and replicas that are no longer routed may be stopped.
- * Without `version`, the service's current one counts.
+ * Returns how many edges seen in the last 6 s do not yet serve the service at `version` or later. At 0, no new request
+ * reaches what an older version routed to, and replicas that are no longer routed may be stopped. Without `version`,
+ * the service's current one counts.
  */
 export async function waitingEdges(db: Db, serviceId: string, version: number | null): Promise<number> {
   const row = await rowOfPrepared(db, WAITING_EDGES, [serviceId, version]);

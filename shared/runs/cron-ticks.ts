@@ -29,7 +29,7 @@ export function nextTick({ expression, timezone }: Schedule, after: Date): Date 
   return null;
 }
 
-/** Returns the last tick up to `now`, when ticks were missed. `tick` is one of them; no earlier tick is returned. */
+/** Returns the latest of several missed ticks, up to `now`. `tick` is one of them, and no earlier tick is returned. */
 export function latestTick(schedule: Schedule, tick: Date, now: Date): Date {
   const following = nextTick(schedule, tick);
   if (following === null || following > now) return tick;
@@ -84,7 +84,7 @@ function wallClock(instant: number, timezone: string): number {
 function formatOf(timezone: string): Intl.DateTimeFormat {
   const known = FORMATS.get(timezone);
   if (known) return known;
-  // Zone names come from tenants, and a zone has many spellings.
+  // Bounds the cache: zone names come from tenants, and one zone has many spellings.
   if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const numeric = 'numeric';
   const format = new Intl.DateTimeFormat('en', {

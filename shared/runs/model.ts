@@ -33,16 +33,14 @@ export interface RunRow extends LeasedColumns<RunStatus> {
   started_at: Date | null;
 }
 
-/** How one attempt of a run ended. */
 export type AttemptOutcome =
-  /** `detail` follows the command, for example "exited with code 1". The code is null if something else ended it. */
+  /** `detail` goes on after the command in a message: "exited with code 1". A command that a signal ended has no code. */
   | { type: 'exited'; exitCode: number | null; detail: string }
-  /** The attempt exceeded `timeoutSeconds` and was stopped. */
   | { type: 'timeout' }
   /** The attempt did not start in time. */
   | { type: 'notStarted'; detail: string };
 
-/** What follows from an attempt. */
+/** What happens to a run after an attempt. */
 export type RunDecision =
   | { type: 'end'; status: 'succeeded' | 'failed'; exitCode: number | null; error: string }
   | { type: 'retry'; delayMs: number; exitCode: number | null; error: string };
@@ -50,9 +48,8 @@ export type RunDecision =
 const MAX_RETRY_DELAY_MS = 3_600_000;
 
 /**
- * Decides what follows from an attempt.
- * A failed one is tried again `maxRetries` times, after a wait that doubles. A command that exceeds `timeoutSeconds`
- * hangs and would do so again, so the run ends.
+ * Decides what happens to a run after an attempt. A failed attempt is repeated `maxRetries` times, after a wait that
+ * doubles. A command that exceeds `timeoutSeconds` hangs and would do so again, so the run ends.
  */
 export function decideRun(
   outcome: AttemptOutcome,

@@ -2,7 +2,8 @@ import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/data
 import type { Schedule } from './cron-ticks.js';
 
 /**
- * SQL: true for a cron service `s` with a running schedule. Suspending, archiving or deleting it stops the schedule.
+ * SQL: true for a cron service `s` whose schedule runs. Suspending, archiving or deleting the service stops the
+ * schedule.
  */
 const RUNNABLE = `(s.lifecycle_status = 'active' and not s.archived and s.deleted_at is null and s.live_deployment_id is not null)`;
 const EXPRESSION = `s.configuration ->> 'schedule'`;
@@ -10,15 +11,15 @@ const TIMEZONE = `s.configuration ->> 'timezone'`;
 
 export interface ScheduleChange extends Schedule {
   serviceId: string;
-  /** False if the schedule has to stop. */
+  /** False if the schedule must not run any more. */
   runnable: boolean;
   /** The database's clock, which all workers share. */
   now: Date;
 }
 
 /**
- * Returns cron services whose stored schedule does not match their configuration.
- * It is new, was changed or must stop, or the clock went back after its next tick was computed.
+ * Returns cron services whose stored schedule does not match their configuration. The schedule is new, was changed or
+ * must stop, or the clock went back after its next tick was computed.
  */
 export function changedSchedules(db: Db): Promise<ScheduleChange[]> {
   return rowsOf<ScheduleChange>(
@@ -65,10 +66,9 @@ export function dueSchedules(db: Db, limit: number): Promise<DueSchedule[]> {
 }
 
 export interface Tick {
-  /** The id of the tick's run. */
   runId: string;
   scheduledAt: Date;
-  /** The following tick. */
+  /** The time of the tick that follows this one. */
   nextRunAt: Date | null;
 }
 
@@ -79,7 +79,7 @@ export interface Tick {
  */
 export async function fireTick(db: Db, due: DueSchedule, tick: Tick): Promise<string | null> {
   return db.transaction(async (trx) => {
-    // Runs are counted after this lock, which a manual run also takes.
+    // Runs are counted only after this lock, which a manual run also takes, so that `maxConcurrency` is not exceeded.
     await lockSchedule(trx, due.serviceId);
     const run = await oneRow<{ status: string }>(
       trx,

@@ -44,5 +44,5 @@ export function isForwarded(keyring: Keyring, token: string, repository: string,
   return subjectOf(keyring, token, FORWARD_CONTEXT, now) === repository;
 }
 
-/** The user name that is sent with such a token. */
+/** The user name of an HTTP request whose password is one of these tokens. */
 export const WORKER_NAME = 'ranvier-worker';

@@ -27,7 +27,7 @@ export class Keyring {
   readonly #keys = new Map<string, Buffer>();
   readonly #current: { id: Buffer; key: Buffer };
 
-  /** The first key seals; all of them open. Each is base64 of 32 bytes. */
+  /** The first key seals new values; all keys open stored ones. Each key is 32 bytes in base64. */
   constructor(current: Sensitive, ...older: Sensitive[]) {
     for (const secret of [current, ...older]) {
       const key = Buffer.from(secret.reveal(), 'base64');

@@ -5,7 +5,7 @@ const BLOCK_SIZE = 8;
 const PARALLELIZATION = 3;
 const KEY_BYTES = 32;
 const SALT_BYTES = 16;
-/** scrypt needs 128 · cost · block size bytes. Node.js refuses more than 32 MiB without this setting. */
+/** scrypt needs 128 · cost · block size bytes. Node.js refuses more than 32 MiB unless `maxmem` allows it. */
 const MEMORY_FACTOR = 256;
 
 /** Returns a salted scrypt hash. It contains its parameters, so that later versions can raise them. */
@@ -51,7 +51,7 @@ function derive(
 ): Promise<Buffer> {
   const options: ScryptOptions = { cost, blockSize, parallelization, maxmem: MEMORY_FACTOR * cost * blockSize };
   return new Promise((resolve, reject) => {
-    // Two keyboards may encode one password as different bytes.
+    // Two keyboards may enter one password as different code points; NFKC makes them equal.
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) =>
       error ? reject(error) : resolve(key),
     );

@@ -11,6 +11,11 @@ export function newToken(): NewToken {
   return { token, hash: hashToken(token) };
 }
 
+/** Returns true for a text that `newToken` can have made. */
+export function isToken(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}
+
 /** Hashes with a plain digest, which suffices because 256 random bits cannot be guessed. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();

@@ -16,7 +16,7 @@ import {
 const BATCH = 200;
 
 export interface Rotation {
-  /** The id of the key that seals now. */
+  /** The id of the key that now seals values. */
   key: string;
   /** How many values were sealed again, by table. */
   resealed: Record<string, number>;
@@ -54,7 +54,7 @@ export async function rotateSecrets(db: Db, keyring: Keyring): Promise<Rotation>
   for (const store of SEALED_COLUMNS) {
     if (!(await db.schema.hasColumn(store.table, store.column))) continue;
     rotation.resealed[store.table] ??= 0;
-    // A process that still uses an older key may have changed a value meanwhile.
+    // Repeats the pass, because a process that still uses an older key may have changed a value meanwhile.
     while ((await rotateOnce(db, keyring, store, rotation)) > 0);
   }
   if (rotation.unopenable.length === 0) await forgetOtherKeys(db, keyring.currentId);
@@ -76,7 +76,7 @@ export async function forgetLostKey(db: Db, keyring: Keyring, keyId: string): Pr
   return closed;
 }
 
-/** Does one pass. Returns how many values other processes changed meanwhile. */
+/** Does one pass over a column. Returns how many values other processes changed meanwhile. */
 async function rotateOnce(db: Db, keyring: Keyring, store: SealedColumn, rotation: Rotation): Promise<number> {
   const unopenable: Rotation['unopenable'] = [];
   let [resealed, changed] = [0, 0];

@@ -4,7 +4,7 @@ import type { Keyring } from './keyring.js';
 export interface SealedColumn {
   table: string;
   column: string;
-  /** What a value is bound to, together with its row's id. It does not open in another row or column. */
+  /** The name to which a value is bound, together with its row's id. It does not open in another row or column. */
   binding: string;
   /** How deleting a service erases values: `row` removes rows, `value` empties the column. */
   erased: { how: 'row' | 'value'; service: 'id' | 'service_id' } | null;
@@ -34,6 +34,8 @@ export const SEALED = {
     how: 'value',
     service: 'id',
   }),
+  stackDocument: column('stacks', 'sealed_document', 'stack-document', null),
+  stackSteps: column('stack_applies', 'sealed_steps', 'stack-steps', null),
   totp: column('users', 'totp_sealed', 'user-totp', null),
 } as const satisfies Record<string, SealedColumn>;
 

@@ -6,7 +6,7 @@ export interface SealedValue {
   sealed: Buffer;
 }
 
-/** Returns values that are sealed with another key, by ascending id after `after`. */
+/** Returns values that are not sealed with the key `keyId`, by ascending id after `after`. */
 export async function sealedWithAnotherKey(
   db: Db,
   { table, column }: SealedColumn,

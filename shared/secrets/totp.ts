@@ -2,7 +2,7 @@ import { Secret, TOTP } from 'otpauth';
 
 /** Parameters that every authenticator application supports: SHA-1, six digits, 30 s. */
 const PARAMETERS = { algorithm: 'SHA1', digits: 6, period: 30 };
-/** By how many steps a clock may differ. */
+/** By how many steps of 30 s the authenticator's clock may differ. */
 const WINDOW = 1;
 const SECRET_BYTES = 20;
 

@@ -9,7 +9,8 @@ import { isDataKind, type ServiceKind } from './model.js';
 import { DATABASE_PLANS, PLAN_IDS, PLANS, REGION_IDS, RUNTIMES } from './plan-catalog.js';
 
 /**
- * Returns a string of a closed set, as one JSON Schema `enum`. `name` is its component's name in the API's document.
+ * Returns the schema of a string with a closed set of values, as an `enum`. `name` is its component's name in the API's
+ * document.
  */
 export function oneOf<const T extends readonly string[]>(name: string, values: T, fallback?: T[number]) {
   return Type.Unsafe<T[number]>({
@@ -28,7 +29,7 @@ const integer = (minimum: number, maximum: number, fallback: number) =>
 
 const flag = (fallback: boolean) => Type.Boolean({ default: fallback });
 
-/** One part of a path that is not `..`. RE2 has no look-ahead. */
+/** One part of a path that is not `..`. Written without look-ahead, which RE2 lacks. */
 const PATH_PART = `(?:\\.?[^./\\\\${CONTROL}][^/\\\\${CONTROL}]*|\\.\\.[^/\\\\${CONTROL}]+|\\.)`;
 const relativePath = (fallback: string) =>
   Type.String({
@@ -59,8 +60,8 @@ const databaseIdentifier = () =>
 export const DATABASE_VERSIONS = ['13', '14', '15', '16', '17', '18'] as const;
 
 /**
- * A service's configuration with its bounds and defaults (specification, Service). `branch`, `ip-range`, `cron` and `time-zone`
- * are formats that `shared/core/string-formats.ts` defines.
+ * The fields of a service's configuration with their bounds and defaults (specification, Service). `branch`,
+ * `ip-range`, `cron` and `time-zone` are formats that `shared/core/string-formats.ts` defines.
  */
 const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   autoDeploy: oneOf('AutoDeploy', ['off', 'commit'], 'off'),
@@ -154,8 +155,8 @@ export const PartialServiceConfigurationSchema = Type.Partial(
 export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /**
- * Adds a sentence to each field. An existing description is the text of its error messages
- * (`api/http/schema-problems.ts`).
+ * Adds a sentence to the description of each field, for the API's documentation. A description that a field already
+ * has comes first (`api/http/schema-problems.ts` uses it in error messages).
  */
 export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
   sentences: Readonly<Record<keyof T, string>>,
@@ -202,7 +203,7 @@ export function changedRoutingFields(before: ServiceConfiguration, after: Servic
   return ROUTING_FIELDS.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
 }
 
-/** Returns contradictions between a configuration's fields. Schemas of single fields cannot find them. */
+/** Returns contradictions between a configuration's fields. The schemas of single fields cannot find them. */
 export function configurationProblems(kind: ServiceKind, configuration: ServiceConfiguration): ErrorDetail[] {
   const problems: ErrorDetail[] = [];
   const plans: readonly { id: string }[] = isDataKind(kind) ? DATABASE_PLANS : PLANS;

@@ -1,7 +1,7 @@
 /** What each setting of a service does, for the API's document. */
 export const FIELD_DESCRIPTIONS = {
   autoDeploy: 'With commit, each new commit of the branch is deployed',
-  backupEnabled: 'Make scheduled backups of a database, and permit backups on demand',
+  backupEnabled: 'Make scheduled backups of a database or of volumes, and permit backups on demand',
   backupRetentionDays: 'Days for which a backup is retained; the plan can retain it for a shorter time',
   branch: 'The branch, tag or commit that is deployed, at most 255 letters, digits and . _ / # @ + -',
   buildCommand: 'The command that builds the application; empty: detected from the repository',
@@ -43,7 +43,7 @@ export const FIELD_DESCRIPTIONS = {
   registryId: 'The registry of the workspace whose credentials pull the image; empty: none',
   replicas: 'Replicas under manual scaling',
   repository:
-    'The address of a git repository, at most 2048 characters: https://, http://, ssh:// or git@host:owner/name.git; file: only if the installation allows it. A user, password and query are stored encrypted and shown as ***',
+    'The address of a git repository, at most 2048 characters: https://, http://, ssh:// or git@host:owner/name.git; file: only if the installation allows it; starter:node, or starter:node@22 for a version, is an empty Node.js project, into which buildCommand installs a package. A user, password and query are stored encrypted and shown as ***',
   rootDirectory: 'The folder of the application; empty: the whole repository',
   runtime: 'The language of the application; auto: detected',
   scaling: 'Whether the number of replicas is fixed, or follows targetCpu and targetMemory',

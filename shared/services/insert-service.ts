@@ -4,7 +4,6 @@ import { slugOf } from './model.js';
 import type { ServiceRow } from './rows.js';
 import { assertUserLeft } from './user-numbers.js';
 
-/** A service to store. */
 export type NewService = Pick<
   ServiceRow,
   'id' | 'workspace_id' | 'project_id' | 'environment_id' | 'name' | 'kind' | 'configuration' | 'sealed_repository'
@@ -12,7 +11,10 @@ export type NewService = Pick<
 
 const SLUG_TRIES = 10;
 
-/** Days for which a deleted service's slug is reserved for its own workspace. Links and cookies last that long. */
+/**
+ * Days for which a deleted service's slug is reserved for its own workspace, because links to it and cookies of its
+ * visitors remain.
+ */
 const SLUG_REST_DAYS = 30;
 
 /**
@@ -46,7 +48,6 @@ export async function insertService(
   throw new Error(`no free slug was found for the name "${service.name}"`);
 }
 
-/** Returns six random characters of a–z and 0–9. */
 function randomSuffix(): string {
   return Array.from(randomBytes(6), (byte) => (byte % 36).toString(36)).join('');
 }

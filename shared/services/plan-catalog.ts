@@ -45,6 +45,7 @@ export const PLANS = [
     buildMinutes: 3000,
     logDays: 1,
     workspaceLimit: 2500,
+    backupRetentionDays: 1,
     pids: 128,
   },
   {
@@ -59,6 +60,7 @@ export const PLANS = [
     transferGb: 100,
     buildMinutes: 5000,
     logDays: 7,
+    backupRetentionDays: 7,
     pids: 256,
   },
   {
@@ -73,6 +75,7 @@ export const PLANS = [
     transferGb: 250,
     buildMinutes: 10_000,
     logDays: 14,
+    backupRetentionDays: 14,
     pids: 512,
   },
   {
@@ -87,6 +90,7 @@ export const PLANS = [
     transferGb: 500,
     buildMinutes: 20_000,
     logDays: 30,
+    backupRetentionDays: 30,
     pids: 1024,
   },
   {
@@ -101,6 +105,7 @@ export const PLANS = [
     transferGb: 1000,
     buildMinutes: 40_000,
     logDays: 30,
+    backupRetentionDays: 30,
     pids: 2048,
   },
 ] as const satisfies readonly ServicePlan[];
@@ -108,7 +113,7 @@ export const PLANS = [
 export const PLAN_IDS = PLANS.map((plan) => plan.id);
 export type PlanId = (typeof PLAN_IDS)[number];
 
-/** A plan for databases; the runtime enforces all of its figures. */
+/** A plan for databases; the runtime enforces each of these limits. */
 export interface DatabasePlan extends Plan {
   cpu: number;
   memoryMb: number;
@@ -199,7 +204,7 @@ export function databasePlanOf(id: string): DatabasePlan {
   return DATABASE_PLANS.find((plan) => plan.id === id) ?? smallest;
 }
 
-/** Processes of a database besides one for each connection. */
+/** How many processes a database server may have besides one for each connection. */
 const DATABASE_PIDS = 64;
 
 /** Returns the limits of a service's processes. */

@@ -23,18 +23,19 @@ export function sealAddress(keyring: Keyring, address: string, serviceId: string
   return { repository, sealed: repository === address ? null : sealIn(keyring, SEALED.repository, serviceId, address) };
 }
 
-/** A row that may have a sealed address. */
 interface AddressRow {
   id: string;
   sealed_repository: Buffer | null;
 }
 
-/** Seals a service's address for another service; null if it has none. Throws source_invalid if it does not open. */
+/**
+ * Seals a service's address for another service; null if it has none. Throws source_invalid if it cannot be unsealed.
+ */
 export function copyAddress(keyring: Keyring, service: AddressRow, serviceId: string): Buffer | null {
   return sealAgain(keyring, SEALED.repository, service, SEALED.repository, serviceId);
 }
 
-/** Seals the address of a service or deployment for a deployment. Throws source_invalid if it does not open. */
+/** Seals the address of a service or deployment for a deployment. Throws source_invalid if it cannot be unsealed. */
 export function resealAddress(
   keyring: Keyring,
   column: SealedColumn,

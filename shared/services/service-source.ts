@@ -26,12 +26,24 @@ export function isPushSource(
   return configuration.sourceType === 'push' && !isImageSource(configuration);
 }
 
+const STARTER = /^starter:node(?:@(\d{2}))?$/;
+
+/**
+ * Returns the Node.js of a starter, such as 22, '' for any; null for another address. A starter, `starter:node` or
+ * `starter:node@22`, is an empty project that every worker has. A service with it is made of its commands alone: its
+ * `buildCommand` installs a package, and its `startCommand` starts it.
+ */
+export function starterNode(address: string): string | null {
+  const found = STARTER.exec(address);
+  return found === null ? null : (found[1] ?? '');
+}
+
 /** Returns what is wrong with a repository's address, or null. The worker resolves and checks names again. */
 export function repositoryProblem(address: string, allowLocal: boolean): string | null {
   if (address === '') return 'configuration.repository is empty';
   if (/[^!-~]/.test(address)) return 'the repository address contains spaces or characters outside ASCII';
   const problem = addressProblem(address);
-  if (problem !== null) return problem;
+  if (problem !== null || starterNode(address) !== null) return problem;
   const ssh = parseSshAddress(address);
   if (ssh !== null) return !allowLocal && isPrivateAddress(ssh.host) ? PRIVATE : null;
   const url = new URL(address);
@@ -54,6 +66,7 @@ const PROTOCOLS = ['https:', 'http:', 'file:'];
  */
 export function addressProblem(address: string): string | null {
   if (/[\s\p{Cc}]/u.test(address)) return 'the repository address contains spaces or control characters';
+  if (starterNode(address) !== null) return null;
   if (isSshLike(address)) {
     return parseSshAddress(address) === null
       ? 'the SSH address of the repository must be like git@host:owner/name.git or ssh://git@host/owner/name.git, without a password'
@@ -90,9 +103,9 @@ export function credentialsOf(address: string): string[] {
   return [...new Set(parts.filter((part) => part !== ''))];
 }
 
-/** Replaces user, password, query and fragment of an address by asterisks, for people. */
+/** Replaces user, password, query and fragment of an address by asterisks, for display. */
 export function maskedRepository(address: string): string {
-  // The user of SSH is no secret, and there is no password.
+  // In an SSH address, the user is no secret, and there is no password.
   if (parseSshAddress(address) !== null) return address;
   if (!URL.canParse(address)) return address;
   const url = new URL(address);

@@ -13,7 +13,7 @@ export type ServiceView = ServiceRow & {
   latest_deployment_id: string | null;
   latest_deployment_state: DeploymentState | null;
   latest_deployment_updated_at: Date | null;
-  /** A verified domain of a service without a platform domain. */
+  /** A verified domain, if the service has no platform domain; otherwise null. */
   own_domain: string | null;
   /** The base service of a preview; null for any other service. */
   preview_of: string | null;
@@ -26,7 +26,6 @@ const OWN_DOMAIN = `case when s.configuration ->> 'platformDomainEnabled' = 'fal
     (select n.hostname from domains n where n.service_id = s.id and n.status = 'active' and n.released_at is null
       order by n.created_at, n.id limit 1) end`;
 
-/** SQL: the service that the service `s` is a preview of. */
 const PREVIEW_OF = '(select p.base_id from previews p where p.service_id = s.id)';
 
 /**
@@ -37,10 +36,8 @@ const VOLUME_HOST = `(select coalesce(v.node_name, (select w.host from workers w
     order by w.seen_at desc limit 1), cast(v.host_id as text))
   from data_servers v where v.id = s.id and v.initialized_at is not null)`;
 
-/** SQL: the columns of a service `s`. */
 const COLUMNS = SERVICE_COLUMNS.map((name) => `s.${name}`).join(', ');
 
-/** The columns of `serviceViewSql`. */
 export const SERVICE_VIEW_COLUMNS: readonly string[] = [
   ...SERVICE_COLUMNS,
   ...['environment_protected', 'latest_deployment_id', 'latest_deployment_state', 'latest_deployment_updated_at'],
@@ -111,9 +108,8 @@ const LOCK_VIEW = prepare<ServiceView>(
 );
 
 /**
- * Locks a service and reads its present row, in one statement.
- * Other tables, such as its environment's protection, may be read as they were before the wait for the lock.
- * `writeServiceRow` reads them again.
+ * Locks a service and reads its current row, in one statement. Other tables, such as its environment's protection, may
+ * be read as they were before the wait for the lock. `writeServiceRow` reads them again.
  */
 export async function lockServiceRow(
   trx: Transaction,
@@ -191,7 +187,6 @@ export async function replaceServiceRow(
   return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
-/** SQL: the service `s` is a preview. */
 export const IS_PREVIEW = 'exists (select from previews p where p.service_id = s.id)';
 
 /** Returns a workspace's services, newest first: archived ones too, but no previews or deleted ones. */
@@ -204,14 +199,14 @@ export type ServiceChanges = Partial<
   Pick<ServiceRow, 'name' | 'configuration' | 'sealed_repository' | 'archived' | 'project_id' | 'environment_id'>
 >;
 
-/** Changes the settings that people make. */
+/** Updates the columns of a service that people can set. */
 export async function updateServiceRow(trx: Transaction, id: string, changes: ServiceChanges): Promise<void> {
   await trx<ServiceRow>('services')
     .where({ id })
     .update({ ...changes, updated_at: trx.fn.now() });
 }
 
-/** Returns the environments of a service's groups that are restricted to one. */
+/** Returns the environments to which a service's environment groups are restricted. */
 export async function groupEnvironments(
   db: Db,
   serviceId: string,

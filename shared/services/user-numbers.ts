@@ -1,13 +1,19 @@
 import { countOf, type Db, oneRow, rowCountOf, type Transaction } from '../core/database/database-client.js';
 import { AppError } from '../core/error-registry.js';
 
-/** Within this time, in hours, sweeps remove a service's remaining files on hosts, such as caches. */
+/**
+ * Hours for which a freed user number is not given to another service. Meanwhile sweeps remove the old service's files
+ * on hosts.
+ */
 const REST_HOURS = 6;
 
-/** The most numbers of one workspace, out of 200,000. Numbers that rest after a deletion count. */
+/**
+ * The most user numbers of one workspace, out of 200,000. Freed numbers count until they can be given to another
+ * service.
+ */
 export const MAX_USERS_OF_WORKSPACE = 10_000;
 
-/** Throws capacity_exceeded if the workspace has used its share of the service users. */
+/** Throws capacity_exceeded if the workspace has used its share of the user numbers. */
 export async function assertUserLeft(trx: Transaction, workspaceId: string): Promise<void> {
   const held = await countOf(
     trx,
@@ -41,8 +47,8 @@ export async function freeUserNumber(trx: Transaction, serviceId: string): Promi
 }
 
 /**
- * Records that a host was searched for users' processes and files. Numbers that were found rest again.
- * `look` returns those numbers. If it throws, nothing is recorded.
+ * Records that a host was searched for processes and files of service users. `look` returns the user numbers that it
+ * found; their time before reuse begins again. If it throws, nothing is recorded.
  */
 export async function recordUsersInUse(db: Db, hostId: string, look: () => Promise<number[]>): Promise<void> {
   const began = await oneRow<{ now: string }>(db, 'select now()::text as now');
@@ -60,7 +66,7 @@ export async function recordUsersInUse(db: Db, hostId: string, look: () => Promi
   });
 }
 
-/** Frees numbers without a record, for example of requests that failed after taking one. Returns how many. */
+/** Frees user numbers without a record, for example of requests that failed after taking one. Returns how many. */
 export function freeLostNumbers(db: Db): Promise<number> {
   return rowCountOf(
     db,

@@ -10,8 +10,8 @@ function scalesItself({ kind, configuration }: Pick<Scaled, 'kind' | 'configurat
 }
 
 /**
- * Returns how many replicas a service should have.
- * This is the owner's setting, or automatic scaling's last decision within the owner's present bounds.
+ * Returns how many replicas a service should have. This is the owner's setting, or automatic scaling's last decision
+ * within the owner's current bounds.
  */
 export function wantedReplicas(service: Scaled): number {
   const { replicas, minReplicas, maxReplicas } = service.configuration;

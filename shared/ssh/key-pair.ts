@@ -36,7 +36,7 @@ export function newKeyPair(comment: string): KeyPair {
   };
 }
 
-/** Returns a text with its length before it. */
+/** Encodes a string as SSH does: its length, then its bytes. */
 function text(content: string | Buffer): Buffer {
   const bytes = Buffer.from(content as string);
   const head = Buffer.alloc(4);

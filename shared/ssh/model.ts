@@ -30,12 +30,12 @@ export function parseSshAddress(address: string): SshAddress | null {
   return { user: username, host, port: number, url: `ssh://${username}@${hostname}:${number}${pathname}` };
 }
 
-/** Returns true for text that means SSH, even if the address is unusable. */
+/** Returns true for text that is meant as an SSH address, even if the address is unusable. */
 export function isSshLike(address: string): boolean {
   return address.startsWith('ssh://') || SCP.test(address);
 }
 
-/** Returns the name of a server in known_hosts. */
+/** Returns a server's name as known_hosts writes it. */
 export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>): string {
   return port === USUAL_PORT ? host : `[${host}]:${port}`;
 }
@@ -43,14 +43,14 @@ export function knownHostName({ host, port }: Pick<SshAddress, 'host' | 'port'>)
 const SCHEME = 'ranvier-ssh:';
 
 /**
- * Returns workers' address of such a repository, which names the workspace whose key reads it.
- * A service cannot be given an address of this form.
+ * Returns the address by which workers know an SSH repository. It names the workspace whose key reads the repository.
+ * Any other address is unchanged. A service cannot be given an address of this form.
  */
 export function addressForWorkspace(address: string, workspaceId: string): string {
   return isSshLike(address) ? `${SCHEME}${workspaceId}:${address}` : address;
 }
 
-/** Returns the parts of such an address; null for any other one. */
+/** Returns the parts of an address from `addressForWorkspace`; null for any other text. */
 export function parseWorkspaceAddress(address: string): { workspaceId: string; address: string } | null {
   if (!address.startsWith(SCHEME)) return null;
   const rest = address.slice(SCHEME.length);
@@ -58,7 +58,7 @@ export function parseWorkspaceAddress(address: string): { workspaceId: string; a
   return { workspaceId: rest.slice(0, colon), address: rest.slice(colon + 1) };
 }
 
-/** Returns the address as a person gave it. */
+/** Returns the address as a person gave it, without the workspace. */
 export function givenAddress(address: string): string {
   return parseWorkspaceAddress(address)?.address ?? address;
 }

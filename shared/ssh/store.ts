@@ -37,7 +37,7 @@ export async function ensureDeployKey(db: Db, keyring: Keyring, workspaceId: str
   return made;
 }
 
-/** Throws `SealError`. */
+/** Returns the unsealed private key. Throws `SealError`. */
 export function openPrivateKey(keyring: Keyring, { id, sealed_private_key }: DeployKeyRow): string {
   return openFrom(keyring, SEALED.deployKey, id, sealed_private_key);
 }
@@ -68,7 +68,7 @@ export async function listSshHosts(db: Db, workspaceId: string): Promise<SshHost
   return db<SshHostRow>('ssh_hosts').where({ workspace_id: workspaceId }).orderBy('host').limit(MAX_SHOWN);
 }
 
-/** Forgets a server: its keys are pinned again at its next use. */
+/** Forgets the pinned keys of an SSH server. They are pinned again at the next connection. */
 export async function forgetSshHost(trx: Transaction, workspaceId: string, id: string): Promise<boolean> {
   return (await trx('ssh_hosts').where({ id, workspace_id: workspaceId }).delete()) > 0;
 }

@@ -10,7 +10,7 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
-/** Webhooks that one workspace may have, and deliveries that may wait for one of them. */
+/** How many webhooks one workspace may have, and how many deliveries may wait for one of them. */
 export const MAX_WEBHOOKS = 20;
 export const MAX_WAITING = 1000;
 export const MAX_URL_LENGTH = 2048;

@@ -121,7 +121,7 @@ export async function storeDelivery(
   );
 }
 
-/** Returns workspaces with a webhook for budget alerts, and the figures for computing the alerts. */
+/** Returns workspaces with a webhook for budget alerts. `configuration` holds the budget. */
 export async function workspacesWithBudgetWebhooks(
   db: Db,
 ): Promise<{ id: string; name: string; configuration: object }[]> {

@@ -47,7 +47,7 @@ export interface WorkerAbilities {
   dataKinds: DataKind[];
 }
 
-/** Returns the catalog's `workerOnline` (specification, Catalog), and the abilities of these workers. */
+/** Returns the catalog's `workerOnline` (specification, Catalog), and the abilities of online workers. */
 export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   const workers = await onlineWorkers(db);
   const online = workers.length > 0;
@@ -90,7 +90,7 @@ export interface WorkerRow {
   network_isolation: boolean;
   runs_images: boolean;
   measures_usage: boolean;
-  /** It can start commands beside its replicas. */
+  /** True if the worker can start commands beside its replicas. */
   enters_replicas: boolean;
   /** The kinds of databases that its host can run. */
   data_kinds: DataKind[];

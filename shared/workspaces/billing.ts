@@ -2,7 +2,7 @@ import type { ServiceKind } from '../services/model.js';
 import { estimatedMonthly } from '../services/plan-catalog.js';
 import type { WorkspaceConfiguration } from './model.js';
 
-/** Exactly what the estimate of a service's cost depends on. */
+/** The fields on which the estimated cost of a service depends. */
 export interface PricedService {
   kind: ServiceKind;
   plan: string;

@@ -1,7 +1,6 @@
 import { type Db, rowsOf } from '../core/database/database-client.js';
 import type { WorkspaceConfiguration } from './model.js';
 
-/** SQL: the first day of this month (UTC). */
 const THIS_MONTH = `date_trunc('month', now() at time zone 'utc')::date`;
 
 /** SQL: the pause after a failed try, which grows from two minutes to an hour. */

@@ -20,12 +20,13 @@ const DESCRIPTIONS = {
   notificationEmail: 'The address for e-mails about deployments and the budget; empty: none',
   overlappingDeploys: 'Whether a newer deployment of a service cancels the older ones or waits for them',
   previewNotifications: 'Send an e-mail about every preview deployment that ends, whatever deployNotifications is',
+  recordShells: 'Record what shells print, for admins. The first line of a shell says so',
   requireMfa: 'Members need a second factor for writes',
   securityContact: 'Who is told of security problems: a text for people',
   timezone: 'The time zone of times in e-mails, by its IANA name. The API uses UTC',
 };
 
-/** A workspace's sixteen settings with their bounds and defaults (specification, Workspace). */
+/** The settings of a workspace with their bounds and defaults (specification, Workspace). */
 const FIELDS = describeFields(DESCRIPTIONS, {
   allowOverages: Type.Boolean({ default: false }),
   avatarColor: Type.String({
@@ -45,6 +46,7 @@ const FIELDS = describeFields(DESCRIPTIONS, {
   notificationEmail: Type.Union([Type.Literal(''), Type.String({ format: 'email', maxLength: 254 })], { default: '' }),
   overlappingDeploys: oneOf('OverlappingDeploys', ['cancel', 'wait'], 'cancel'),
   previewNotifications: Type.Boolean({ default: false }),
+  recordShells: Type.Boolean({ default: false }),
   requireMfa: Type.Boolean({ default: false }),
   securityContact: plainLine(254, { default: '' }),
   timezone: Type.String({ maxLength: MAX_TIME_ZONE_LENGTH, format: 'time-zone', default: 'Africa/Lagos' }),

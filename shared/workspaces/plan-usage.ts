@@ -3,7 +3,6 @@ import { prepare, rowOfPrepared } from '../core/database/prepared.js';
 import { WANTED_REPLICAS } from '../services/wanted-replicas.js';
 import type { PricedService } from './billing.js';
 
-/** A workspace's usage of its plan. */
 export interface PlanUsage {
   services: number;
   /** Minutes since the month began (UTC), running builds included. */
@@ -27,13 +26,13 @@ const USED = {
   previews: 'select count(*) as count from previews where base_id = ?',
   workspacePreviews: `select count(*) as count from previews p join services s on s.id = p.service_id
     where s.workspace_id = ? and s.deleted_at is null`,
-  // Two indexes serve this: one for waiting deployments, one for running ones.
+  // Two counts, because each can use an index: one of waiting deployments, one of running ones.
   deployments: `select (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is null)
                      + (select count(*) from deployments where workspace_id = w.id and finished_at is null and admitted_at is not null)
                        as count from workspaces w where w.id = ?`,
 } as const;
 
-/** Returns how many of these a workspace, a project or a service has. Ended deployments do not count. */
+/** Returns how many of these objects a workspace, a project or a service has. Ended deployments do not count. */
 export function countUsed(db: Db, what: keyof typeof USED, ownerId: string): Promise<number> {
   return countOf(db, USED[what], [ownerId]);
 }
@@ -53,8 +52,8 @@ const BUILD_MINUTES = prepare<{ minutes: number }>(
 );
 
 /**
- * Returns the build minutes of a workspace in this month (UTC), including builds of deleted services.
- * Reads a count and the running builds, so it does not depend on the number of deployments.
+ * Returns the build minutes of a workspace in this month (UTC), including builds of deleted services. Reads a count and
+ * the running builds, so the cost does not depend on the number of deployments.
  */
 export async function buildMinutes(db: Db, workspaceId: string): Promise<number> {
   return returnedRow(await rowOfPrepared(db, BUILD_MINUTES, [workspaceId])).minutes;
@@ -79,8 +78,8 @@ export async function pricedServices(db: Db, workspaceId: string): Promise<Price
 }
 
 /**
- * Returns the plan of a service's release, and the wanted replicas, which apply at once.
- * Returns empty without a release.
+ * Returns what the service costs now: the plan of its live release, with the wanted replicas. Empty if it has no
+ * release.
  */
 export function runningServices(db: Db, service: { id: string }): Promise<PricedService[]> {
   return rowsOf<PricedService>(

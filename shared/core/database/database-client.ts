@@ -13,7 +13,7 @@ export type Changes<Row> = { [Column in keyof Row]?: Row[Column] | Knex.Raw };
 
 const INT8_OID = 20;
 
-/** Default of `idleInTransactionMs`. It frees the locks of a hanging process. */
+/** Default of `idleInTransactionMs`: if a process hangs, its locks are freed after this time. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /**
@@ -28,7 +28,7 @@ const types = {
 
 export interface DatabaseOptions {
   url: string;
-  /** Shown in pg_stat_activity. */
+  /** The connections' application name, which pg_stat_activity shows. */
   name: string;
   /** The most connections that this process opens. */
   poolSize?: number;
@@ -36,7 +36,7 @@ export interface DatabaseOptions {
   statementTimeoutMs?: number;
   /** PostgreSQL ends a transaction after this time without a statement, in milliseconds; 0 for never. */
   idleInTransactionMs?: number;
-  /** Logs a warning for each lost connection; its queries fail too. */
+  /** If given, gets a warning for each lost connection. Queries on that connection fail as well. */
   log?: Logger;
 }
 
@@ -58,8 +58,7 @@ export function createDatabase({
       idle_in_transaction_session_timeout: idleInTransactionMs,
       ...(statementTimeoutMs > 0 ? { statement_timeout: statementTimeoutMs } : {}),
       types,
-      // For connections that several reads share (shared-connections.ts). All others wait for an answer before the next
-      // statement.
+      // Lets shared-connections.ts send several reads at once. All other users wait for each answer.
       pipeline: true,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize },

@@ -7,7 +7,7 @@ import { type Db, rowsOf } from './database-client.js';
 
 const DIRECTORY = join(dirname(fileURLToPath(import.meta.url)), '../../../migrations');
 
-/** Identifies migrations by their name without extension, so that builds do not change it. */
+/** Identifies migrations by their names without extension, which are the same for sources and compiled files. */
 class CompiledMigrations implements Knex.MigrationSource<string> {
   async getMigrations(): Promise<string[]> {
     const files = await readdir(DIRECTORY);

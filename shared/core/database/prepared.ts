@@ -92,12 +92,11 @@ function numbered(text: string, values: Readonly<Record<string, unknown>>) {
   return { statement: prepare<unknown>(sql), names };
 }
 
-/** The shared connections of each pool. */
 const shared = new WeakMap<object, SharedConnections>();
 
 /**
- * Runs a short read on a connection that other requests share.
- * It must not wait for locks, and must be outside of a transaction.
+ * Runs a short read on a connection that other requests share. The read must not wait for locks, and must be outside of
+ * a transaction.
  */
 export async function rowOfShared<Row>(
   db: Db,
@@ -118,13 +117,13 @@ async function runOn<Row>(connection: pg.Client, statement: Prepared<Row>, value
   try {
     return await runPrepared<Row>(connection, statement, values);
   } catch (error) {
-    // The stack inside of the socket code does not help, so it is replaced by the caller's.
+    // The error's stack lies inside of the socket code, so it is replaced by the caller's.
     if (error instanceof Error) Error.captureStackTrace(error);
     throw error;
   }
 }
 
-/** Waits for all, so that none is in progress when the connection is used again. Throws the first failure. */
+/** Waits for all statements, so that none still runs when the connection is used again. Throws the first failure. */
 async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
   const outcomes = await Promise.allSettled(sent);
   return outcomes.map((outcome) => {
@@ -134,7 +133,7 @@ async function allOf<T>(sent: readonly Promise<T>[]): Promise<T[]> {
 }
 
 async function withConnection<T>(db: Db, work: (connection: pg.Client) => Promise<T>): Promise<T> {
-  // A transaction that has ended has returned its connection, which others may be using.
+  // A transaction that has ended has returned its connection to the pool, where others may be using it.
   if ((db as Db & Partial<Pick<Transaction, 'isCompleted'>>).isCompleted?.())
     throw new Error('the transaction has ended already');
   const connection: pg.Client = await db.client.acquireConnection();

@@ -1,11 +1,11 @@
 import type pg from 'pg';
 
-/** The most connections that are shared at once. One backend of PostgreSQL uses one processor. */
+/** The most connections that are shared at once. Each uses one backend of PostgreSQL, and so at most one processor. */
 const LANES = 2;
 
 interface Lane {
   connection: Promise<pg.Client>;
-  /** Running reads on this connection. */
+  /** How many reads are running on this connection. */
   users: number;
   /** True if a read has failed: the connection may be lost. */
   hasFailed: boolean;
@@ -46,7 +46,7 @@ export class SharedConnections {
     }
   }
 
-  /** Returns an unused lane, otherwise a new one, otherwise the one with the fewest reads. */
+  /** Returns an unused shared connection, otherwise a new one, otherwise the one with the fewest running reads. */
   #lane(): Lane {
     const [first, ...others] = this.#lanes;
     if (this.#lanes.length < LANES || !first) {
@@ -66,11 +66,11 @@ export class SharedConnections {
     this.#close(lane);
     lane.connection.then(
       async (connection) => {
-        // A lost connection reports its error before its end, and the pool reuses connections that have not ended.
+        // A lost connection reports its error before its end. The pool would reuse it until then, so it is ended here.
         if (lane.hasFailed) await connection.end();
         await this.#pool.releaseConnection(connection);
       },
-      // The reads have already got the error.
+      // Nothing to report: the reads on this connection have already got the error.
       () => undefined,
     );
   }

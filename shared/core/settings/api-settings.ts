@@ -43,7 +43,7 @@ export const API_SETTINGS = {
   ),
   INTERNAL_URL: api(
     optional(urlOf('https?', 'must be an address such as http://10.0.0.5:3000')),
-    'The address at which the other API hosts reach this one. They forward `/git/` to the host that has the repository.',
+    'The address at which the other API hosts reach this one. They forward `/git/` to the host that has the repository, and workers connect to it for shells and tunnels. It is plain HTTP by default: use `https://` if the network between the hosts is not yours.',
     "`http://<this host's first address>:<PORT>`",
   ),
   TRUST_PROXY: api(

@@ -9,7 +9,7 @@ export type Process = (typeof PROCESSES)[number];
 export interface Setting<T> {
   kind: Kind<T>;
   processes: readonly Process[];
-  /** Markdown, one sentence or more. */
+  /** The setting's text in the documentation: Markdown, one sentence or more. */
   meaning: string;
   /** The default that the documentation shows, if the text itself would not explain it. */
   shownDefault: string | undefined;
@@ -19,7 +19,7 @@ export interface Setting<T> {
 export type Report = (problem: string, given?: string) => void;
 
 export interface Kind<T> {
-  /** Parses the text. The value counts only if no problem was reported. */
+  /** Parses the text. The returned value is used only if no problem was reported. */
   parse(text: string, report: Report): T;
   /** The text to parse if the variable is absent or empty. */
   fallback: string;
@@ -55,7 +55,7 @@ export const IP_ADDRESS: Rule = {
   problem: 'must be an IP address such as 127.0.0.1',
 };
 
-/** Returns an address of one of these schemes, e.g. `https?`. */
+/** Returns a rule for URLs with one of these schemes, e.g. `https?`. */
 export function urlOf(schemes: string, problem: string): Rule {
   const begin = new RegExp(`^(${schemes})://`);
   return { valid: (text) => begin.test(text) && URL.canParse(text), problem };
@@ -155,7 +155,7 @@ export function list(fallback: string, rule?: Rule): Kind<string[]> {
   return { fallback, secret: false, parse };
 }
 
-/** Converts the text to lower case first. */
+/** Returns a kind that converts the given text to lower case before `kind` parses it. */
 export function lowerCase<T>(kind: Kind<T>): Kind<T> {
   return { ...kind, parse: (given, report) => kind.parse(given.toLowerCase(), report) };
 }

@@ -3,8 +3,8 @@ import { SETTINGS } from './all-settings.js';
 import { PROCESSES, type Setting } from './setting.js';
 
 /**
- * Returns the Markdown table of docs/reference/settings.md, between its markers. `node dist/shared/core/settings/settings-table.js` prints
- * it.
+ * Returns the Markdown table that belongs between the markers of docs/reference/settings.md.
+ * `node dist/shared/core/settings/settings-table.js` prints the table.
  */
 export function settingsTable(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) =>

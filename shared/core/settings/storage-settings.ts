@@ -43,7 +43,7 @@ export const STORAGE_SETTINGS = {
   ),
   BACKUP_STORE: worker(
     choice(['folder', 's3'], 'folder'),
-    'Where backups of databases are kept: `folder` is `DATA_DIR/backups` of the host that runs the service, `s3` is S3-compatible storage, see [backups](../how-to/back-up-databases.md).',
+    'Where backups are kept: `folder` is `DATA_DIR/backups` of the host that runs the service, `s3` is S3-compatible storage, see [backups](../how-to/back-up-databases.md).',
   ),
   BACKUP_S3_BUCKET: worker(optional(), 'For `BACKUP_STORE=s3`: the bucket, which exists.'),
   BACKUP_S3_ENDPOINT: worker(
