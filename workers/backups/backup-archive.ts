@@ -1,22 +1,18 @@
 import { createHash, type Hash } from 'node:crypto';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import type { FileHandle } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { createGunzip, createGzip } from 'node:zlib';
-import { type Entry, type Extract, extract, type Pack, pack } from 'tar-stream';
-import type { BackedUpKind } from '../../shared/backups/model.js';
-import { errorMessage } from '../../shared/core/error-registry.js';
+import { createGzip } from 'node:zlib';
+import { type Extract, type Pack, pack } from 'tar-stream';
+import type { ServiceKind } from '../../shared/services/model.js';
 import { BackupError } from '../failures/explained-errors.js';
-import { DecryptArchive, EncryptArchive } from './archive-cipher.js';
+import { EncryptArchive } from './archive-cipher.js';
 import { megabytes } from './work-folders.js';
 
 /** The last entry of an archive. An archive without it is incomplete. */
-const MANIFEST = 'manifest.json';
+export const MANIFEST = 'manifest.json';
 type Sink = ReturnType<Pack['entry']>;
 
 const READ_BYTES = 256 * 1024;
-const MAX_MANIFEST_BYTES = 512 * 1024 * 1024;
 export const MAX_ENTRIES = 1_000_000;
 /** Bounds the length of all names together: paths of very deep folders would fill the memory. */
 const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
@@ -24,12 +20,12 @@ const MAX_NAME_CHARACTERS = 64 * 1024 * 1024;
 /** The content of an archive, and what a check of it must find. */
 export interface Manifest {
   format: 1;
-  kind: BackedUpKind;
+  kind: ServiceKind;
   version: string;
   serviceId: string;
   backupId: string;
   createdAt: string;
-  /** Facts about the copy that its check compares: segments, databases, keys. */
+  /** Facts about the copy that its check or its restore needs: segments, databases, keys, volumes. */
   facts: object;
   folders: string[];
   files: { name: string; size: number; sha256: string }[];
@@ -81,9 +77,12 @@ export class ArchiveWriter {
     await this.#add(name, size, contentOf(size, read));
   }
 
-  async addText(name: string, content: string): Promise<void> {
-    const bytes = Buffer.from(content);
-    await this.#add(name, bytes.length, [bytes]);
+  addText(name: string, content: string): Promise<void> {
+    return this.addBytes(name, Buffer.from(content));
+  }
+
+  async addBytes(name: string, content: Buffer): Promise<void> {
+    await this.#add(name, content.length, [content]);
   }
 
   /** Writes the manifest, which makes the archive whole. */
@@ -160,66 +159,13 @@ async function* contentOf(size: number, read: (position: number) => Promise<Buff
   }
 }
 
-/**
- * Unpacks an archive into an empty folder and compares every file with the manifest. Throws a `BackupError` if the
- * archive is damaged or incomplete, has an entry that the manifest does not name, or is larger than `maxBytes`.
- */
-export async function unpackArchive(
-  archive: Readable,
-  key: Buffer,
-  folder: string,
-  signal: AbortSignal,
-  maxBytes = Number.POSITIVE_INFINITY,
-): Promise<Manifest> {
-  let bytes = 0;
-  const entries = extract();
-  const plain = pipeline(archive, new DecryptArchive(key), createGunzip(), () => {});
-  const feed = pump(plain, entries);
-  const found = new Map<string, { size: number; sha256: string }>();
-  let manifest: Manifest | null = null;
-  try {
-    for await (const entry of entries) {
-      signal.throwIfAborted();
-      const { name, type, size = 0 } = entry.header;
-      if (manifest !== null) throw new BackupError('the archive goes on after its manifest');
-      if (type !== 'file' || !isInside(name))
-        throw new BackupError(`the archive holds ${name}, which is no plain file`);
-      if (name !== MANIFEST) bytes += size;
-      if (bytes > maxBytes)
-        throw new BackupError(`the archive unpacks to more than ${megabytes(maxBytes)}, for which there is no room`);
-      if (name === MANIFEST) manifest = await readManifest(entry, size);
-      else found.set(name, await unpackFile(entry, join(folder, name), signal));
-    }
-    await feed;
-  } catch (error) {
-    plain.destroy();
-    signal.throwIfAborted();
-    if (error instanceof BackupError || isDiskFull(error)) throw error;
-    throw new BackupError(`the archive cannot be read: ${errorMessage(error)}`);
-  }
-  if (manifest === null) throw new BackupError('the archive is not whole: it has no manifest');
-  compare(manifest, found);
-  for (const name of manifest.folders) {
-    if (!isInside(name)) throw new BackupError(`the archive holds ${name}, which is no folder inside`);
-    await mkdir(join(folder, name), { recursive: true, mode: 0o700 });
-  }
-  return manifest;
+/** Returns true if an error means that the disk is full. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
-/** Pipes a Node.js stream into a stream of tar-stream, which has another interface. */
-async function pump(from: Readable, to: Extract): Promise<void> {
-  try {
-    for await (const chunk of from) {
-      if (to.destroyed) return;
-      if (!to.write(chunk)) await drained(to);
-    }
-    to.end();
-  } catch (error) {
-    to.destroy(error as Error);
-  }
-}
-
-function drained(stream: Extract | Sink): Promise<void> {
+/** Resolves when a stream of tar-stream takes more, or has ended. */
+export function drained(stream: Extract | Sink): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       stream.off('drain', done);
@@ -229,52 +175,4 @@ function drained(stream: Extract | Sink): Promise<void> {
     stream.on('drain', done);
     stream.on('close', done);
   });
-}
-
-async function readManifest(entry: Entry, size: number): Promise<Manifest> {
-  if (size > MAX_MANIFEST_BYTES) throw new BackupError('the manifest of the archive is too large');
-  return JSON.parse(await text(entry)) as Manifest;
-}
-
-async function unpackFile(entry: Entry, path: string, signal: AbortSignal): Promise<{ size: number; sha256: string }> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(path, 'wx', 0o600);
-  const hash = createHash('sha256');
-  let size = 0;
-  try {
-    for await (const chunk of entry as AsyncIterable<Buffer>) {
-      signal.throwIfAborted();
-      hash.update(chunk);
-      await file.writeFile(chunk);
-      size += chunk.length;
-    }
-  } finally {
-    await file.close();
-  }
-  return { size, sha256: hash.digest('hex') };
-}
-
-function compare(manifest: Manifest, found: ReadonlyMap<string, { size: number; sha256: string }>): void {
-  for (const { name, size, sha256 } of manifest.files) {
-    const file = found.get(name);
-    if (file === undefined) throw new BackupError(`the archive is not whole: ${name} is missing`);
-    if (file.size !== size || file.sha256 !== sha256) throw new BackupError(`${name} is not what the manifest says`);
-  }
-  if (found.size !== manifest.files.length)
-    throw new BackupError('the archive holds files that the manifest does not name');
-}
-
-/** Returns true for a relative path without `.`, `..` or empty parts. */
-function isInside(name: string): boolean {
-  return (
-    name !== '' &&
-    !name.startsWith('/') &&
-    !name.includes('\0') &&
-    name.split('/').every((part) => !['', '.', '..'].includes(part))
-  );
-}
-
-/** Returns true if an error means that the disk is full. */
-export function isDiskFull(error: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | null)?.code ?? '');
 }

@@ -1,15 +1,20 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { BackupRow } from '../../shared/backups/model.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { isDataKind } from '../../shared/services/model.js';
 import { limitsOf } from '../../shared/services/plan-catalog.js';
 import { DATA } from '../data/data-host.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
-import { unpackArchive } from './backup-archive.js';
+import type { Manifest } from './backup-archive.js';
 import { checkPostgres } from './postgres-check.js';
+import { unpackArchive } from './read-archive.js';
+import { verifyVolumes } from './read-volumes.js';
 import { checkRedis } from './redis-check.js';
+import type { VolumeFacts } from './volumes-source.js';
 import { MINUTE, timeFor } from './work-folders.js';
 
 /** The least memory of a check, in MB: verifying an index needs this much, however small the plan is. */
@@ -33,23 +38,23 @@ export interface CheckInput {
 }
 
 /**
- * Proves that an archive can be restored: reads it back, unpacks it and opens it in a fresh server.
+ * Proves that an archive can be restored. Reads it back; that of a database is unpacked and opened in a fresh server.
  * Returns a summary for the log. Throws a `BackupError` if the archive is damaged or incomplete.
  */
 export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<string> {
   const { backup, spec, folder, signal, maxBytes } = input;
   const { data, backups } = deps;
-  const store = backups.stores.all.find(({ id }) => id === backup.store);
-  if (store === undefined || backup.object === null || backup.sealed_key === null) {
-    throw new BackupError(`the archive is in a store that this host does not reach (${backup.store ?? 'none'})`);
+  const { content, key } = await openArchive(deps, backup, signal);
+  if (!isDataKind(spec.kind)) {
+    const manifest = await verifyVolumes(content, { key, signal, maxBytes });
+    assertBelongs(manifest, backup);
+    const { volumes } = manifest.facts as VolumeFacts;
+    return `every byte of ${volumes.length === 1 ? 'its volume' : `its ${volumes.length} volumes`} was read back`;
   }
-  const key = Buffer.from(openFrom(deps.keyring, SEALED.backupKey, backup.id, backup.sealed_key), 'base64');
   await mkdir(join(folder, DATA), { recursive: true, mode: 0o700 });
-  const content = await store.read(backup.object, signal);
   const manifest = await unpackArchive(content, key, join(folder, DATA), signal, maxBytes);
-  if (manifest.serviceId !== backup.service_id || manifest.backupId !== backup.id || manifest.kind !== spec.kind) {
-    throw new BackupError('the archive belongs to another backup');
-  }
+  assertBelongs(manifest, backup);
+  if (manifest.kind !== spec.kind) throw new BackupError('the archive belongs to another backup');
   const program = await data.programOf(spec);
   const { memoryMb, pids } = limitsOf(spec.kind, spec.configuration.plan);
   const server = {
@@ -71,4 +76,24 @@ export async function checkArchive(deps: JobDeps, input: CheckInput): Promise<st
   const tools = [dirname(dirname(program))];
   const { databases, tables, rows, indexes } = await checkPostgres({ ...server, tools }, manifest, input);
   return `${databases} databases, ${tables} tables, ${rows} rows, ${indexes} B-trees verified`;
+}
+
+/** Opens the archive of a backup for reading. Throws a `BackupError` if this host does not reach its store. */
+export async function openArchive(
+  { backups, keyring }: Pick<JobDeps, 'backups' | 'keyring'>,
+  { id, store: storeId, object, sealed_key }: CheckInput['backup'],
+  signal: AbortSignal,
+): Promise<{ content: Readable; key: Buffer }> {
+  const store = backups.stores.all.find((one) => one.id === storeId);
+  if (store === undefined || object === null || sealed_key === null) {
+    throw new BackupError(`the archive is in a store that this host does not reach (${storeId ?? 'none'})`);
+  }
+  const key = Buffer.from(openFrom(keyring, SEALED.backupKey, id, sealed_key), 'base64');
+  return { content: await store.read(object, signal), key };
+}
+
+/** Throws a `BackupError` if an archive was made for another backup. */
+export function assertBelongs({ serviceId, backupId }: Manifest, backup: CheckInput['backup']): void {
+  if (serviceId === backup.service_id && backupId === backup.id) return;
+  throw new BackupError('the archive belongs to another backup');
 }

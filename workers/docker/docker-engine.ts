@@ -10,11 +10,10 @@ const CHECK_TIMEOUT_MS = 5_000;
 /** The API of Docker 20.10, the first version with process limits for services. */
 const OLDEST_API = '1.41';
 
-/** One Docker engine. */
 export interface Engine {
-  /** For calls that return one answer. They have a timeout. */
+  /** A client for calls that return one answer. They have a timeout. */
   calls: Docker;
-  /** For streams, which have no timeout: logs, events, builds, pushes. */
+  /** A client for streams, which have no timeout: logs, events, builds, pushes. */
   streams: Docker;
   /** The value of `DOCKER_HOST`, for messages. */
   host: string;
@@ -40,8 +39,8 @@ export function connectEngine({ docker: { host } }: Pick<Config, 'docker'>, call
 type Dial = Docker['modem']['dial'];
 
 /**
- * Gives every call a timeout. The client's own does not suffice: a call whose connection breaks during the answer never
- * settles.
+ * Gives every call a timeout. The client's own timeout does not suffice: a call whose connection breaks during the
+ * answer never settles.
  */
 function bounded(docker: Docker, ms: number): Docker {
   const dial: Dial = docker.modem.dial.bind(docker.modem);

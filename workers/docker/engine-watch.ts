@@ -25,7 +25,7 @@ export function closeStreamsOfLostEngine(
   intervalMs = POLL_INTERVAL_MS,
 ): void {
   const modem: Connections = streams.modem;
-  // The kernel closes the connections of a Unix socket when the engine ends.
+  // Unix sockets need no watch: the kernel closes their connections when the engine ends.
   if (modem.socketPath !== undefined) return;
   const open = new Set<Duplex>();
   let watching = false;

@@ -35,7 +35,7 @@ export async function pullImage(
     const stream = (await streams.createImage(options)) as Readable;
     for await (const event of readEvents(stream)) {
       if (event.error !== undefined) throw explainPull(name, event.error, account);
-      // Progress of single layers would flood the log; only it has details.
+      // Leaves out the progress of single layers, which would flood the log. Only such events have details.
       if (event.status !== undefined && event.progressDetail === undefined) await log(event.status);
     }
   } catch (error) {

@@ -11,7 +11,7 @@ export interface RegistryAccount {
   serveraddress: string;
 }
 
-/** Registry, as in images' names → account. */
+/** Registry, spelled as in image names → account. */
 export type Accounts = ReadonlyMap<string, RegistryAccount>;
 
 /** The registry of the installation: built images are pushed to it, and nodes pull from it. */
@@ -48,7 +48,7 @@ export async function findAccount(
   return found && { username: found.username, password: found.password.reveal(), serveraddress: found.server };
 }
 
-/** In credentials Docker Hub expects this address instead of the host in its images' names. */
+/** Docker Hub's name in credentials; its images' names have another host. */
 const HUB_ADDRESS = 'https://index.docker.io/v1/';
 
 /** Returns the value of `X-Registry-Auth`, which the engine requires even without an account. */

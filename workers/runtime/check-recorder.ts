@@ -11,7 +11,6 @@ const WAIT_MS = 2_000;
 export class CheckRecorder {
   readonly #db: Db;
   readonly #log: Logger;
-  /** Replica's id → its check. */
   #waiting = new Map<string, Pick<Attempt, 'id' | 'restarts'>>();
   #timer: NodeJS.Timeout | null = null;
   #recording: Promise<void> = Promise.resolve();

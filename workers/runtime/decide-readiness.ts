@@ -3,7 +3,7 @@ import type { ReplicaState } from '../replicas/model.js';
 /** Time until the next check, in milliseconds, by the state of the replica. */
 const INTERVAL_MS = {
   /** Before the first successful check: a share of the time since the start, within these bounds. */
-  starting: { share: 1 / 6, least: 15, most: 250 },
+  starting: { share: 1 / 6, least: 5, most: 250 },
   /** After a first successful check, another one must follow. */
   proving: 50,
   failing: 1_000,
@@ -56,10 +56,7 @@ export function decideReadiness({ state, port, checks, upMs }: CheckedReplica): 
 /** Checks of ready replicas start at multiples of this time, in milliseconds, so that one pass starts many of them. */
 const TOGETHER_MS = 500;
 
-/**
- * Returns when the next check is due, in milliseconds since the epoch.
- * This is at the latest after `nextCheckMs`.
- */
+/** Returns when the next check is due, in milliseconds since the epoch. This is at the latest after `nextCheckMs`. */
 export function checkTime(now: number, nextCheckMs: number): number {
   const at = now + nextCheckMs;
   return nextCheckMs < INTERVAL_MS.ready ? at : at - (at % TOGETHER_MS);

@@ -1,7 +1,6 @@
 import { ADVICE_LINES, adviceFor, memoryAdvice, withAdvice } from '../failures/failure-advice.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 
-/** How many lines of output a failure quotes. */
 const QUOTED_LINES = 8;
 /**
  * Matches lines of a stack trace and the last line of a Node.js report. They are not quoted, because they would

@@ -18,7 +18,6 @@ const SILENCES = 2;
 export interface HangTarget {
   address: string;
   port: number;
-  /** The Host header. */
   host: string;
 }
 

@@ -1,4 +1,3 @@
-/** An amount of output. */
 interface Amount {
   bytes: number;
   lines: number;
@@ -11,7 +10,7 @@ const HOST = { rate: { bytes: 4 * 1024 * 1024, lines: 5000 }, burst: { bytes: 64
 /** A replica at most this far above its rate is not busy: its output does not count for the host's limit. */
 const ORDINARY: Amount = { bytes: 1024 * 1024, lines: 5000 };
 
-/** A replica waits until it may store this many lines, so that transactions are not too small. */
+/** After a replica's allowance is used up, its log is stored again from this many lines on: a transaction costs much. */
 const MIN_LINES = 200;
 
 /** A bucket of bytes and lines that fills at a rate. */

@@ -11,47 +11,26 @@ export function replacementDelayMs(firstMs: number, replacements: number): numbe
   return firstMs * 2 ** Math.min(replacements, MAX_DOUBLINGS);
 }
 
-export type WatchedReplica = Pick<
-  ReplicaRow,
-  | 'id'
-  | 'deployment_id'
-  | 'generation'
-  | 'position'
-  | 'desired'
-  | 'state'
-  | 'exit_detail'
-  | 'next_start_at'
-  | 'ready_at'
-  | 'started_at'
-  | 'created_at'
-  | 'failing_since'
-  | 'health_answer'
-  | 'replace_at'
-  | 'replacements'
-  | 'surge_failed'
-  | 'replaces'
->;
-
 /** An action of the supervisor for replicas that continue to fail their health check. */
-export type ReplacementAction<T extends WatchedReplica = ReplicaRow> =
+export type ReplacementAction =
   /** Starts a new replica beside the failing one. */
-  | { type: 'begin'; failing: T; allFail: boolean }
+  | { type: 'begin'; failing: ReplicaRow; allFail: boolean }
   /** Stops the failing replica and starts a new one in its place. */
-  | { type: 'restartInPlace'; failing: T; allFail: boolean; why: 'no room' | 'did not help' }
+  | { type: 'restartInPlace'; failing: ReplicaRow; allFail: boolean; why: 'no room' | 'did not help' }
   /** The new replica is healthy: it takes the place of the failing one, which stops. */
-  | { type: 'finish'; failing: T; successor: T }
+  | { type: 'finish'; failing: ReplicaRow; successor: ReplicaRow }
   /** The new replica did not become healthy: it stops, and the failing one stays until the next try. */
-  | { type: 'abandon'; failing: T; successor: T }
+  | { type: 'abandon'; failing: ReplicaRow; successor: ReplicaRow }
   /** The new replica is no longer needed. */
-  | { type: 'drop'; successor: T };
+  | { type: 'drop'; successor: ReplicaRow };
 
-export interface ReplacementOptions<T extends WatchedReplica> {
+export interface ReplacementOptions {
   /** Milliseconds since the epoch. */
   now: number;
   /** The time within which a new replica must become healthy, in milliseconds. */
   startMs: number;
   /** True if a second replica fits beside this one. */
-  hasRoom: (replica: T) => boolean;
+  hasRoom: (replica: ReplicaRow) => boolean;
 }
 
 /**
@@ -59,11 +38,8 @@ export interface ReplacementOptions<T extends WatchedReplica> {
  * A release's replicas are replaced one after another. So an outside fault, such as an unreachable database, never
  * stops all of them, and they can recover by themselves.
  */
-export function planReplacements<T extends WatchedReplica>(
-  rows: readonly T[],
-  options: ReplacementOptions<T>,
-): ReplacementAction<T>[] {
-  const releases = new Map<string, T[]>();
+export function planReplacements(rows: readonly ReplicaRow[], options: ReplacementOptions): ReplacementAction[] {
+  const releases = new Map<string, ReplicaRow[]>();
   for (const row of rows) {
     if (row.desired !== 'running' || row.state === 'stopped') continue;
     const known = releases.get(row.deployment_id);
@@ -73,10 +49,7 @@ export function planReplacements<T extends WatchedReplica>(
   return [...releases.values()].flatMap((release) => planRelease(release, options));
 }
 
-function planRelease<T extends WatchedReplica>(
-  release: readonly T[],
-  options: ReplacementOptions<T>,
-): ReplacementAction<T>[] {
+function planRelease(release: readonly ReplicaRow[], options: ReplacementOptions): ReplacementAction[] {
   const successors = release.filter((row) => row.replaces !== null);
   if (successors.length > 0) return successors.flatMap((row) => planSuccessor(row, release, options));
   // Two generations mean that a restart is in progress, which replaces all replicas.
@@ -95,11 +68,11 @@ function planRelease<T extends WatchedReplica>(
   return [{ type: 'begin', failing, allFail }];
 }
 
-function planSuccessor<T extends WatchedReplica>(
-  successor: T,
-  release: readonly T[],
-  { now, startMs }: ReplacementOptions<T>,
-): ReplacementAction<T>[] {
+function planSuccessor(
+  successor: ReplicaRow,
+  release: readonly ReplicaRow[],
+  { now, startMs }: ReplacementOptions,
+): ReplacementAction[] {
   const failing = release.find((row) => row.id === successor.replaces);
   if (!failing) return [{ type: 'drop', successor }];
   if (successor.state === 'ready') return [{ type: 'finish', failing, successor }];
@@ -110,16 +83,13 @@ function planSuccessor<T extends WatchedReplica>(
 }
 
 /** Returns true for a replica that was restarted in its place and still has time to become healthy. */
-function isComingUp(
-  row: WatchedReplica,
-  { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>,
-): boolean {
+function isComingUp(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 'now' | 'startMs'>): boolean {
   const begun = Math.max(row.created_at.getTime(), time(row.next_start_at));
   return row.replacements > 0 && !['ready', 'unhealthy'].includes(row.state) && now - begun < startMs;
 }
 
 /** Returns true if a replica that was healthy once has failed for too long, or did not recover after a restart. */
-function isDue(row: WatchedReplica, { now, startMs }: Pick<ReplacementOptions<never>, 'now' | 'startMs'>): boolean {
+function isDue(row: ReplicaRow, { now, startMs }: Pick<ReplacementOptions, 'now' | 'startMs'>): boolean {
   if (row.ready_at === null || time(row.replace_at) > now) return false;
   if (row.state === 'unhealthy') return row.replace_at !== null;
   return row.state === 'starting' && row.started_at !== null && now - row.started_at.getTime() >= startMs;
@@ -130,11 +100,7 @@ function time(date: Date | null): number {
 }
 
 /** Returns the line in the service's log about an action; '' for none. `now` is in milliseconds since the epoch. */
-export function replacementMessage<T extends WatchedReplica>(
-  action: ReplacementAction<T>,
-  now: number,
-  retryMs: number,
-): string {
+export function replacementMessage(action: ReplacementAction, now: number, retryMs: number): string {
   switch (action.type) {
     case 'begin':
       return `${trouble(action.failing, now)}: a new one starts beside it and takes its place when it is healthy${together(action.allFail)}`;
@@ -157,7 +123,7 @@ export function replacementMessage<T extends WatchedReplica>(
   }
 }
 
-function trouble(row: WatchedReplica, now: number): string {
+function trouble(row: ReplicaRow, now: number): string {
   const since = row.failing_since ?? row.started_at;
   const lasted = since === null ? '' : ` for ${seconds(now - since.getTime())} s`;
   const answer = row.health_answer === '' ? '' : ` (the last answer: ${row.health_answer})`;
@@ -168,7 +134,7 @@ function together(allFail: boolean): string {
   return allFail ? '; every replica fails, and they are replaced one after another' : '';
 }
 
-function causeOf(row: WatchedReplica): string {
+function causeOf(row: ReplicaRow): string {
   if (row.state === 'exited' || row.exit_detail !== '') return `it ${row.exit_detail}`;
   return row.health_answer === '' ? 'it gave no good answer in time' : row.health_answer;
 }

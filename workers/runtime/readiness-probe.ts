@@ -34,38 +34,28 @@ export interface ProbeDeps {
   checks: Pick<CheckRecorder, 'add'>;
 }
 
+interface ProbeOptions {
+  /** The time after which a replica without a port is ready, in milliseconds. */
+  settledMs?: number;
+  /** Checks databases. */
+  probe?: ServerProbe | undefined;
+  /** Runs the HEALTHCHECK of images. */
+  imageProbe?: ImageProbe;
+}
+
 /** The readiness probe of one attempt to run a replica: runs a check when one is due, and records what `decideReadiness` decides. */
 export class ReadinessProbe {
-  readonly #db: Db;
-  readonly #recorder: Pick<CheckRecorder, 'add'>;
-  readonly #config: Pick<Config, 'edgeDomain' | 'healthReplaceSeconds'>;
-  readonly #settledMs: number | undefined;
-  readonly #probe: ServerProbe | undefined;
-  readonly #imageProbe: ImageProbe | undefined;
+  readonly #deps: ProbeDeps;
+  readonly #options: ProbeOptions;
   readonly #hangs = new HangDetector();
   #checks: boolean[] = [];
   readonly #startedAt = Date.now();
   #nextCheckAt = 0;
   #recordedAt = 0;
 
-  /**
-   * `settledMs` is the time after which a replica without a port is ready, in milliseconds. `probe` checks databases,
-   * `imageProbe` runs the HEALTHCHECK of images.
-   */
-  constructor(
-    { db, config, checks }: ProbeDeps,
-    {
-      settledMs,
-      probe,
-      imageProbe,
-    }: { settledMs?: number | undefined; probe?: ServerProbe | undefined; imageProbe?: ImageProbe } = {},
-  ) {
-    this.#db = db;
-    this.#recorder = checks;
-    this.#config = config;
-    this.#settledMs = settledMs;
-    this.#probe = probe;
-    this.#imageProbe = imageProbe;
+  constructor(deps: ProbeDeps, options: ProbeOptions = {}) {
+    this.#deps = deps;
+    this.#options = options;
   }
 
   /** When the next check is due, in milliseconds since the epoch. */
@@ -78,7 +68,9 @@ export class ReadinessProbe {
    * it never exists.
    */
   isServerSilent({ id, ready_at }: ReplicaRow): boolean {
-    return ready_at !== null && (this.#probe?.silentMs(id) ?? 0) >= this.#config.healthReplaceSeconds * 1000;
+    return (
+      ready_at !== null && (this.#options.probe?.silentMs(id) ?? 0) >= this.#deps.config.healthReplaceSeconds * 1000
+    );
   }
 
   /**
@@ -92,7 +84,8 @@ export class ReadinessProbe {
     own = row.port,
   ): Promise<void> {
     if (Date.now() < this.#nextCheckAt) return;
-    const answer = (await this.#trouble(row, spec, ownsPort, own)) || (this.#imageProbe?.trouble(row, spec) ?? '');
+    const answer =
+      (await this.#trouble(row, spec, ownsPort, own)) || (this.#options.imageProbe?.trouble(row, spec) ?? '');
     this.#checks = [...this.#checks, answer === ''].slice(-CHECKS_KEPT);
     const { state, port } = row;
     const { verdict, nextCheckMs } = decideReadiness({
@@ -101,26 +94,26 @@ export class ReadinessProbe {
       checks: this.#checks,
       upMs: Date.now() - this.#startedAt,
     });
-    if (verdict === 'ready') await recordReady(this.#db, row);
+    if (verdict === 'ready') await recordReady(this.#deps.db, row);
     else if (verdict === 'unhealthy') {
       const delayMs = replacementDelayMs(
-        this.#config.healthReplaceSeconds * 1000,
+        this.#deps.config.healthReplaceSeconds * 1000,
         wasStable(row, new Date()) ? 0 : row.replacements,
       );
-      await recordUnhealthy(this.#db, row, { answer, replaceAt: new Date(Date.now() + delayMs) });
+      await recordUnhealthy(this.#deps.db, row, { answer, replaceAt: new Date(Date.now() + delayMs) });
     } else if (row.ready_at !== null) await this.#recordUnchanged(row, answer);
     this.#nextCheckAt = checkTime(Date.now(), nextCheckMs);
   }
 
   async #recordUnchanged(row: ReplicaRow, answer: string): Promise<void> {
     if (answer === row.health_answer) {
-      this.#recorder.add(row);
+      this.#deps.checks.add(row);
       return;
     }
     const now = Date.now();
     if (now - this.#recordedAt < RECORD_MS) return;
     this.#recordedAt = now;
-    await recordChecked(this.#db, row, answer);
+    await recordChecked(this.#deps.db, row, answer);
   }
 
   /** Returns why the replica does not pass the check; '' if it passes. */
@@ -132,12 +125,12 @@ export class ReadinessProbe {
   ): Promise<string> {
     const { address, port } = row;
     if (port === null)
-      return hasSettled(this.#startedAt, Date.now(), this.#settledMs) ? '' : 'it has just been started';
+      return hasSettled(this.#startedAt, Date.now(), this.#options.settledMs) ? '' : 'it has just been started';
     if (!(await ownsPort(port))) return `its process does not listen on port ${own}`;
-    if (isDataKind(spec.kind) && this.#probe !== undefined) {
-      return this.#probe.probe(row, spec).catch((error: unknown) => errorMessage(error));
+    if (isDataKind(spec.kind) && this.#options.probe !== undefined) {
+      return this.#options.probe.probe(row, spec).catch((error: unknown) => errorMessage(error));
     }
-    const host = `${spec.slug}.${this.#config.edgeDomain}`;
+    const host = `${spec.slug}.${this.#deps.config.edgeDomain}`;
     const { healthCheckPath: path } = spec.configuration;
     const health = await checkHealth({ address, port, path, host });
     if (!health.healthy) return health.answer;

@@ -23,8 +23,8 @@ export interface SupervisedHost {
   /** Refreshes the observed state once, before replicas are reconciled. */
   observe?(rows: readonly ReplicaRow[]): Promise<void>;
   /**
-   * Ends what belongs to no replica in the table. `rows` reads the table. It must be called after the host was listed,
-   * because replicas start meanwhile.
+   * Ends what runs on the host and belongs to no replica in the table, which `rows` reads. List what runs before calling
+   * `rows`: otherwise a replica that starts in between is not in the rows, and is ended.
    */
   sweep(rows: () => Promise<readonly ReplicaRow[]>): Promise<void>;
   /** True if a second replica fits beside this one. Without this method there is always room. */
@@ -37,7 +37,6 @@ export interface SupervisedHost {
 export interface ReplicaHost extends SupervisedHost {
   /** True if each worker measures the replicas of its own engine. Otherwise only the leader measures. */
   readonly isMeasuredByAll: boolean;
-  /** Called before the replicas are measured. */
   prepareUsage?(): Promise<void>;
   /** Returns what a replica has used so far; null if this worker cannot know. */
   usage(replica: MeasurableReplica): Promise<ResourceUsage | null>;

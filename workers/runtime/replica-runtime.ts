@@ -1,5 +1,5 @@
 import type { Db } from '../../shared/core/database/database-client.js';
-import { hostFor, isHeld, isHostOnline, settleHost } from '../../shared/data/store.js';
+import { hostFor, isHostOnline, settleHost } from '../../shared/data/store.js';
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { isDataKind } from '../../shared/services/model.js';
 import { ReleaseError } from '../failures/explained-errors.js';
@@ -7,6 +7,7 @@ import { isCurrentRelease, isReleasing, runningReleases } from '../releases/rele
 import { wantReplicas, wantStopped } from '../replicas/desire-store.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOf } from '../replicas/store.js';
+import { isHeld } from '../volumes/holds.js';
 import { settleVolumes } from '../volumes/volume-store.js';
 import { explainExit, explainSilence } from './explain-release.js';
 import { replicaChange } from './replica-change.js';
@@ -140,8 +141,8 @@ export class ReplicaRuntime implements RuntimeDriver {
     const { kind, serviceId } = spec;
     const { db, hostId } = this.#deps;
     if (spec.hasVolumes) {
-      if (this.#host.hostOfData) throw new ReleaseError('RUNTIME=swarm mounts no volumes; delete those of the service');
-      return onlineHost(db, (await settleVolumes(db, serviceId, hostId)) ?? hostId);
+      const settled = (await settleVolumes(db, serviceId, hostId)) ?? hostId;
+      return settled === hostId ? hostId : onlineHost(db, settled);
     }
     if (!isDataKind(kind)) return hostId;
     if (this.#host.hostOfData) return this.#host.hostOfData(spec);

@@ -4,13 +4,10 @@ type Rolled = Pick<ReplicaRow, 'state' | 'position' | 'ready_at'>;
 
 /** The state of a rollout. */
 export type RolloutOutcome<T extends Rolled = ReplicaRow> =
-  /** Every wanted replica is ready. */
   | { type: 'ready' }
-  /** The release was stopped meanwhile. */
   | { type: 'stopped' }
   /** This replica ended before it was ever ready. */
   | { type: 'failed'; row: T }
-  /** The release timeout has passed. */
   | { type: 'late' }
   /** Some rows were still stopping when they were requested, and must be requested again. */
   | { type: 'incomplete' }

@@ -1,6 +1,7 @@
 import type { AttemptOutcome } from '../../shared/runs/model.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import { countAttempts, findAttempt, stopAttempts, wantAttempt } from '../replicas/attempt-store.js';
+import { isHeld } from '../volumes/holds.js';
 import { settleVolumes } from '../volumes/volume-store.js';
 import { attemptProgress } from './attempt-progress.js';
 import { replicaChange } from './replica-change.js';
@@ -21,6 +22,7 @@ export async function runAttempt(
 ): Promise<AttemptOutcome> {
   signal.throwIfAborted();
   const { db, listener, hostId, config } = deps;
+  if (hasVolumes) await notHeld(deps, serviceId, signal);
   const place = hasVolumes ? ((await settleVolumes(db, serviceId, hostId)) ?? hostId) : hostId;
   await wantAttempt(db, { runId, runNumber, attempt, serviceId, deploymentId, hostId: place });
   const startMs = config.releaseTimeoutSeconds * 1000;
@@ -32,6 +34,11 @@ export async function runAttempt(
     }
     await replicaChange(listener, Math.min(RUN_POLL_MS, progress.nextMs), signal);
   }
+}
+
+/** Waits until no operation has the volumes of a service: a restore, or a backup that pauses the service. */
+async function notHeld({ db, listener }: Deps, serviceId: string, signal: AbortSignal): Promise<void> {
+  while (await isHeld(db, serviceId)) await replicaChange(listener, POLL_MS, signal);
 }
 
 /** Carries out `RuntimeDriver.stopRun`. */

@@ -39,12 +39,10 @@ export class Supervisor {
     this.#leadership = new Leadership(deps.config.databaseUrl.reveal(), name, deps.log, () => this.#onLeadership());
   }
 
-  /** True while this worker reconciles the replicas of the host. */
   get leading(): boolean {
     return this.#leadership.leading;
   }
 
-  /** Starts to compete for the lead of this host. */
   async start(): Promise<void> {
     this.#unlisten = this.#deps.listener.on(CHANNELS.replica, (hostId) => {
       if (hostId === null || hostId === this.#deps.hostId) this.#wake();

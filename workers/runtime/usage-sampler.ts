@@ -7,7 +7,6 @@ import type { ReplicaRuntimeDeps } from './replica-runtime-deps.js';
 import { type MeasurableReplica, measurableReplicas, type ReplicaSample, recordSamples } from './usage-store.js';
 
 const MEGABYTE = 1024 * 1024;
-/** Replicas that are measured at the same time. */
 const AT_ONCE = 16;
 
 type Deps = Pick<ReplicaRuntimeDeps, 'db' | 'config' | 'log' | 'hostId'>;

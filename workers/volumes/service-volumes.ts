@@ -1,6 +1,10 @@
 import { mkdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/database-client.js';
+import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
@@ -8,11 +12,16 @@ import { listVolumes } from '../../shared/volumes/store.js';
 import { ReleaseError } from '../failures/explained-errors.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import type { Sandbox, SandboxVolume } from '../sandbox/sandbox.js';
+import { CONTENT } from '../sandbox/volume-mounts.js';
 import { folderBytes } from './folder-bytes.js';
+import { isHeld } from './holds.js';
 import { VolumeFolder } from './volume-folder.js';
 import { canMountImages, extendImage, hasImage, makeImage } from './volume-image.js';
 import { decideVolume, GIGABYTE, volumeState } from './volume-model.js';
+import { ended, spawnInVolume, type VolumeContent } from './volume-program.js';
 import { forgetVolume, recordMade, volumesToRemove } from './volume-store.js';
+
+const MEASURE_MS = 60_000;
 
 export interface ServiceVolumesDeps {
   db: Db;
@@ -37,6 +46,9 @@ export class ServiceVolumes {
   async prepare(row: ReplicaRow, { level }: Pick<Sandbox, 'level'>): Promise<SandboxVolume[]> {
     if (row.run_id === null && row.volume_id === null) return [];
     const volumes = await listVolumes(this.#deps.db, row.service_id);
+    if (volumes.length > 0 && (await isHeld(this.#deps.db, row.service_id))) {
+      throw new ReleaseError('somebody works on its volumes');
+    }
     if (volumes.length > 0 && level === 'none') {
       throw new ReleaseError(
         'this host runs commands without containers and mounts no volumes; install runc and conmon',
@@ -54,6 +66,17 @@ export class ServiceVolumes {
     if (pid === null) return null;
     const { blocks, bfree, bsize } = await statfs(`/proc/${pid}/root${data}`);
     return (blocks - bfree) * bsize;
+  }
+
+  /** Returns the bytes that a volume holds. Mounts it if it is an image. */
+  async bytesOnDisk(content: VolumeContent): Promise<number> {
+    if (!(await hasImage(content.folder))) return folderBytes(join(content.folder, CONTENT));
+    const child = await spawnInVolume(content, 'read', ['df', '-B1', '--output=used', '.'], ['ignore', 'pipe', 'pipe']);
+    const [output] = await Promise.all([
+      text(child.stdout as Readable),
+      ended(child, 'df', AbortSignal.timeout(MEASURE_MS)),
+    ]);
+    return Number(output.trim().split('\n').at(-1));
   }
 
   folderOf({ id, service_id }: Pick<VolumeRow, 'id' | 'service_id'>): VolumeFolder {
@@ -91,8 +114,16 @@ export class ServiceVolumes {
     if (!observed.made) await recordMade(db, volume.id);
     const isImage = decision.type === 'makeImage' || decision.type === 'useImage';
     if (!isImage && exclusive) await this.#assertNotFull(volume);
-    const grows = isImage && (await extendImage(room.folder, bytes));
+    const grows = isImage && (await this.#extend(room.folder, volume));
     return { folder: room.folder, path: volume.mount_path, exclusive, grows };
+  }
+
+  /** Extends an image that was made larger. If the host has no room, the service starts with what there is. */
+  #extend(folder: string, { id, size_gb: sizeGb }: VolumeRow): Promise<boolean> {
+    return extendImage(folder, sizeGb * GIGABYTE).catch((error: unknown) => {
+      this.#deps.log.warn({ volumeId: id }, `a volume did not grow: ${errorMessage(error)}`);
+      return false;
+    });
   }
 
   /** Nothing bounds a plain folder but this check: a run can still delete files. */
@@ -107,7 +138,7 @@ export class ServiceVolumes {
 
 /** Removes the content of this host's volumes that were deleted, by themselves or with their service. Returns how many. */
 export async function removeDeletedVolumes(deps: ServiceVolumesDeps, hostId: string): Promise<number> {
-  const rows = await volumesToRemove(deps.db, hostId);
+  const rows = await volumesToRemove(deps.db, hostId, 'host');
   const rooms = new ServiceVolumes(deps);
   for (const row of rows) {
     await rooms.folderOf(row).remove();

@@ -1,10 +1,13 @@
 import { mkdir, mkdtemp, open, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errorMessage } from '../../shared/core/error-registry.js';
-import { exists } from '../../shared/core/exists.js';
+import { exists, unlessAbsent } from '../../shared/core/exists.js';
+import { isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/remove-folders.js';
 import { ReleaseError } from '../failures/explained-errors.js';
+import { diskRoom } from '../sandbox/disk-guard.js';
+import { reserveOf } from '../sandbox/disk-model.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { CONTENT, IMAGE } from '../sandbox/volume-mounts.js';
 import { fileSystemBytes } from './volume-model.js';
@@ -16,8 +19,12 @@ const OWN_MOUNTS = ['--mount', '--propagation', 'private'];
 const BLOCK_BYTES = 4096;
 const SUPERBLOCK_END = 2048;
 const TRIAL_BYTES = 32_000_000;
+/** What `stat` counts in. */
+const STAT_BLOCK_BYTES = 512;
 
 let answer: Promise<boolean> | null = null;
+/** Resolves when no volume is being allocated. */
+let turn: Promise<void> = Promise.resolve();
 
 /** Returns true if this host mounts images of file systems in private mount namespaces. It is tried once. */
 export function canMountImages(dataDir: string): Promise<boolean> {
@@ -30,7 +37,7 @@ async function tryToMount(dataDir: string): Promise<boolean> {
   await mkdir(join(dataDir, 'volumes'), { recursive: true, mode: 0o711 });
   const folder = await mkdtemp(join(dataDir, 'volumes', 'trial-'));
   try {
-    await makeImage(folder, TRIAL_BYTES);
+    await makeFileSystem(folder, TRIAL_BYTES);
     const script = 'mount -n -o loop "$1" "$2" && flock "$2" losetup -j "$1" && e2fsck -V';
     const argv = ['/bin/sh', '-c', script, 'trial', join(folder, IMAGE), join(folder, CONTENT)];
     await runLimited('unshare', [...OWN_MOUNTS, ...argv]);
@@ -44,11 +51,15 @@ async function tryToMount(dataDir: string): Promise<boolean> {
 
 /** Makes the file system of a volume. Its room on the disk is allocated at once. Throws `ReleaseError` if there is not enough. */
 export async function makeImage(folder: string, bytes: number): Promise<void> {
+  await makeFileSystem(folder, bytes, allocateInRoom);
+}
+
+async function makeFileSystem(folder: string, bytes: number, take = allocate): Promise<void> {
   const path = join(folder, IMAGE);
   const fresh = `${path}.new`;
   await rm(fresh, { force: true });
   try {
-    await allocate(fresh, bytes);
+    await take(fresh, bytes);
     await runLimited('mkfs.ext4', [...MAKE_FILE_SYSTEM, fresh]);
     await mkdir(join(folder, CONTENT), { recursive: true, mode: 0o700 });
     await rename(fresh, path);
@@ -61,7 +72,7 @@ export async function makeImage(folder: string, bytes: number): Promise<void> {
 export async function extendImage(folder: string, bytes: number): Promise<boolean> {
   const path = join(folder, IMAGE);
   const size = (await stat(path)).size;
-  if (size < bytes) await allocate(path, bytes);
+  if (size < bytes) await allocateInRoom(path, bytes);
   const file = await open(path, 'r');
   try {
     const { buffer } = await file.read(Buffer.alloc(SUPERBLOCK_END), 0, SUPERBLOCK_END, 0);
@@ -72,17 +83,24 @@ export async function extendImage(folder: string, bytes: number): Promise<boolea
 }
 
 /**
- * Grows a file system while the process `pid` has it mounted. Returns false if this host can only grow it when it is not mounted, which the
- * next start of the service does.
+ * Grows a file system while a container's monitor has it mounted. Returns false if the monitor has ended, or if this host can only grow it
+ * when it is not mounted, which the next start of the service does.
  */
-export async function growMounted(folder: string, pid: number): Promise<boolean> {
+export async function growMounted(folder: string, monitor: ProcessIdentity): Promise<boolean> {
   const listed = await runLimited('losetup', ['-n', '-O', 'NAME', '-j', join(folder, IMAGE)]);
   const device = listed.stdout.trim();
   if (!/^\/dev\/loop\d+$/.test(device)) return false;
   try {
     await runLimited('losetup', ['-c', device]);
-    await runLimited('nsenter', ['-t', String(pid), '--mount', 'resize2fs', device]);
-    return true;
+    const mounts = await open(`/proc/${monitor.pid}/ns/mnt`, 'r');
+    try {
+      // The programs in the mounts of any other process may be a tenant's. What was opened is the monitor's if it runs still.
+      if (!(await isRunning(monitor))) return false;
+      await runLimited('nsenter', [`--mount=/proc/${process.pid}/fd/${mounts.fd}`, 'resize2fs', device]);
+      return true;
+    } finally {
+      await mounts.close();
+    }
   } catch {
     return false;
   }
@@ -93,12 +111,35 @@ export function hasImage(folder: string): Promise<boolean> {
   return exists(join(folder, IMAGE));
 }
 
+/** Allocates a file's bytes, of which it may have some. Throws `ReleaseError` if the disk has no room for the others. */
 async function allocate(path: string, bytes: number): Promise<void> {
   const file = await open(path, 'a', 0o600);
   await file.close();
   try {
     await runLimited('fallocate', ['-l', String(bytes), path]);
   } catch (error) {
-    throw new ReleaseError(`the host has no room for a volume of ${bytes} bytes: ${errorMessage(error)}`);
+    throw noRoom(bytes, errorMessage(error));
   }
+}
+
+/** Allocates as `allocate` does, and leaves the room of the platform. Volumes take turns: each sees what the others have taken. */
+async function allocateInRoom(path: string, bytes: number): Promise<void> {
+  const mine = turn.then(async () => {
+    await assertRoom(path, bytes);
+    await allocate(path, bytes);
+  });
+  turn = mine.catch(() => undefined);
+  await mine;
+}
+
+/** Throws `ReleaseError` if the bytes that a file has yet to get would take what the disk keeps for the platform. */
+async function assertRoom(path: string, bytes: number): Promise<void> {
+  const [room, file] = await Promise.all([diskRoom(dirname(path)), unlessAbsent(stat(path))]);
+  const kept = Math.round(reserveOf(room).bytes);
+  if (room.freeBytes - (bytes - (file?.blocks ?? 0) * STAT_BLOCK_BYTES) >= kept) return;
+  throw noRoom(bytes, `${room.freeBytes} are free, of which ${kept} are kept for the platform`);
+}
+
+function noRoom(bytes: number, why: string): ReleaseError {
+  return new ReleaseError(`the host has no room for a volume of ${bytes} bytes: ${why}`);
 }

@@ -8,9 +8,9 @@ export const GIGABYTE = 1_000_000_000;
 const NEARLY_FULL_PERCENT = 90;
 const STOPPED_PERCENT = 110;
 
-/** What is on the host of a volume. */
+/** What a worker finds of a volume on the volume's host. */
 export interface ObservedVolume {
-  /** True if its content was made before. */
+  /** True if the volume has its image or its folder already. */
   made: boolean;
   /** The id of the service that its marker names. */
   marker: string | null;

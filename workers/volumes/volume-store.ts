@@ -23,29 +23,60 @@ export async function settleVolumes(db: Db, serviceId: string, preferred: string
   });
 }
 
+/**
+ * Returns the node of a swarm that has the service's volumes. Gives it those that no node has yet. `preferred` is the
+ * node for the first ones. Returns null if no node has any and none is preferred.
+ */
+export async function settleNode(
+  db: Db,
+  serviceId: string,
+  preferred: { id: string; name: string } | null,
+  image: string,
+): Promise<string | null> {
+  return db.transaction(async (trx) => {
+    const rows = await rowsOf<{ node_id: string | null; node_name: string | null }>(
+      trx,
+      'select node_id, node_name from volumes where service_id = ? and removed_at is null order by id for update',
+      [serviceId],
+    );
+    const known = rows.find(({ node_id }) => node_id !== null);
+    const id = known?.node_id ?? preferred?.id ?? null;
+    if (id === null) return null;
+    await trx.raw(
+      `update volumes set node_id = :id, node_name = :name, node_image = :image
+        where service_id = :serviceId and removed_at is null and node_id is null`,
+      { id, name: known?.node_name ?? preferred?.name ?? id, image, serviceId },
+    );
+    return id;
+  });
+}
+
 /** Returns the host that has the service's volumes; null if none has. */
 export async function hostOfVolumes(db: Db, serviceId: string): Promise<string | null> {
   const sql = 'select host_id from volumes where service_id = ? and removed_at is null and host_id is not null limit 1';
   return (await oneRow<{ host_id: string }>(db, sql, [serviceId]))?.host_id ?? null;
 }
 
-/** Returns the volumes of a host that are in use. */
+/** Returns the volumes of a host that are in use. A swarm's nodes keep theirs themselves. */
 export function volumesOfHost(db: Db, hostId: string): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
     `select v.* from volumes v join services s on s.id = v.service_id
-      where v.host_id = ? and v.removed_at is null and s.deleted_at is null`,
+      where v.host_id = ? and v.node_id is null and v.removed_at is null and s.deleted_at is null`,
     [hostId],
   );
 }
 
-/** Returns the volumes of a host that were deleted, by themselves or with their service. Nothing mounts them any more. */
-export function volumesToRemove(db: Db, hostId: string): Promise<VolumeRow[]> {
+/**
+ * Returns the deleted volumes of a host, or of the nodes of a swarm. Those of deleted services are among them. Nothing
+ * mounts them any more.
+ */
+export function volumesToRemove(db: Db, hostId: string, place: 'host' | 'node'): Promise<VolumeRow[]> {
   return rowsOf<VolumeRow>(
     db,
     `select v.* from volumes v join services s on s.id = v.service_id
-      where v.host_id = ? and (v.removed_at is not null or s.deleted_at is not null)`,
-    [hostId],
+      where v.host_id = :hostId and (v.node_id is not null) = :onNode and (v.removed_at is not null or s.deleted_at is not null)`,
+    { hostId, onNode: place === 'node' },
   );
 }
 

@@ -1,13 +1,11 @@
-import type { ListeningSocket } from '../../network/listening-sockets.js';
+import type { ListeningSocket } from '../../sandbox/listening-sockets.js';
 
 /** Where an application listens, and where it should. */
 export interface ObservedPorts {
   sockets: readonly ListeningSocket[];
   /** The port that it was given as PORT. */
   wanted: number;
-  /** The port in the service's configuration. */
   configured: number;
-  /** The ports that its image exposes. */
   exposed?: readonly number[];
   /** How long it has listened on other ports only, in milliseconds. */
   elsewhereMs: number;
@@ -25,7 +23,6 @@ export type PortChoice =
  * metrics.
  */
 const SETTLE_MS = 2_000;
-/** The most ports that are probed. */
 const MAX_PORTS = 16;
 
 /**

@@ -8,9 +8,7 @@ export type ProcessAction =
   | 'abandonAttempt'
   /** Records how the process ended, once all its output is in the log. */
   | 'recordEnd'
-  /** Copies new output to the log. */
   | 'followOutput'
-  /** Runs the readiness probe if a check is due. */
   | 'checkHealth'
   /** Waits, within a bound, until no edge sends requests to the replica. */
   | 'drain'
@@ -20,8 +18,7 @@ export type ProcessAction =
   | 'stop';
 
 export interface ObservedProcess {
-  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id'>;
-  /** True if the process in the row is alive. */
+  row: Pick<ReplicaRow, 'desired' | 'state' | 'pid' | 'next_start_at' | 'run_id' | 'paused_until'>;
   alive: boolean;
 }
 
@@ -38,8 +35,10 @@ export function decideProcessReplica({ row, alive }: ObservedProcess, now: numbe
     case 'unhealthy':
       if (row.pid === null || row.pid === ABANDONED) return ['abandonAttempt'];
       if (!alive) return ['recordEnd'];
-      // The attempt of a run is never ready: it ends by itself.
-      return row.run_id === null ? ['followOutput', 'checkHealth'] : ['followOutput'];
+      // The attempt of a run is never ready: it ends by itself. A paused process answers nothing.
+      return row.run_id === null && (row.paused_until === null || row.paused_until.getTime() <= now)
+        ? ['followOutput', 'checkHealth']
+        : ['followOutput'];
     case 'stopped':
       return [];
   }
@@ -60,7 +59,7 @@ export function startingCpu(cpu: number, cores: number): number {
   return Math.max(cpu, Math.min(cores, 2));
 }
 
-/** A replica that loses its port restarts at once, at most this often. */
+/** So many times a replica that loses its port restarts at once; after that, it waits as one that crashed does. */
 const PORT_LOSSES_FORGIVEN = 3;
 
 /** An action, in this order, on a replica whose port another process of the host listens on. */
@@ -72,7 +71,7 @@ export type PortLossAction =
   /** Records the end. `delayMs` replaces the usual back-off. */
   | { type: 'recordExit'; delayMs?: number };
 
-/** Decides what to do when a replica has lost its port. `losses` includes this loss. */
+/** Decides what to do when another process has a replica's port. `losses` counts how often, this time included. */
 export function decidePortLoss(wasReady: boolean, losses: number): PortLossAction[] {
   const forgiven = losses <= PORT_LOSSES_FORGIVEN;
   if (!wasReady) {

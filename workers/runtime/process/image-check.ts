@@ -3,7 +3,7 @@ import type { ReplicaRow } from '../../replicas/rows.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import type { ImageProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
-import { sandboxIdOf } from './replica-sandbox.js';
+import { processOf, sandboxIdOf } from './replica-sandbox.js';
 
 /**
  * A check that has not passed yet is repeated after this time, in milliseconds, unless the image's interval is shorter.
@@ -19,7 +19,7 @@ export async function checkImage(sandbox: Inside, row: ReplicaRow, { image }: Re
   if (process?.healthCheck === undefined) return '';
   const { args, timeoutMs } = process.healthCheck;
   const command = { args, timeoutMs, user: process.user, cwd: workingDirectory || '/' };
-  const { code, output } = await sandbox.exec(sandboxIdOf(row), command).catch((error: unknown) => {
+  const { code, output } = await sandbox.exec(sandboxIdOf(row), processOf(row), command).catch((error: unknown) => {
     return { code: null, output: errorMessage(error) };
   });
   if (code === 0) return '';
@@ -44,7 +44,6 @@ export class ImageCheck implements ImageProbe {
     this.#sandbox = sandbox;
   }
 
-  /** Starts a check if one is due. */
   trouble(row: ReplicaRow, spec: ReleaseSpec): string {
     const check = spec.image.manifest.process?.healthCheck;
     if (check === undefined) return '';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ListeningSocket, socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { PortTarget } from '../../network/network-rules.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
+import { type ListeningSocket, socketsOfNamespace } from '../../sandbox/listening-sockets.js';
 import type { Sandbox } from '../../sandbox/sandbox.js';
 import { checkHealth, statusOf } from '../health-check.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
@@ -26,7 +26,8 @@ const RELAY_START_MS = 2_000;
 export class PortFinder {
   readonly #sandbox: Sandbox;
   #elsewhereSince: number | null = null;
-  #lookedAt = 0;
+  /** The first poll waits too: an application that has just been started seldom listens yet. */
+  #lookedAt = Date.now();
   /** The ports that were made reachable, as JSON; '' if none yet. */
   #opened = '';
   /** The port that the last poll found. */

@@ -1,7 +1,7 @@
 import { isDataKind } from '../../../shared/services/model.js';
-import { socketsOfNamespace } from '../../network/listening-sockets.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
 import { recordPort } from '../../replicas/start-store.js';
+import { socketsOfNamespace } from '../../sandbox/listening-sockets.js';
 import { ReadinessProbe } from '../readiness-probe.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import type { PortDeps } from './claim-port.js';

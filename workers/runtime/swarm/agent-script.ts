@@ -1,3 +1,5 @@
+import { quote } from '../../core/quote.js';
+
 /** The port of the agent in its container. */
 export const AGENT_PORT = 7000;
 
@@ -38,11 +40,9 @@ while (1) {
  * one connection at a time.
  */
 export function agentScript(port = AGENT_PORT): string {
-  const perl = perlOf(port).replaceAll("'", `'\\''`);
-  const serve = SERVE.replaceAll("'", `'\\''`);
   return [
-    `if command -v perl >/dev/null; then exec perl -e '${perl}'; fi`,
+    `if command -v perl >/dev/null; then exec perl -e ${quote(perlOf(port))}; fi`,
     `nc=nc; command -v nc >/dev/null || nc='busybox nc'`,
-    `while :; do $nc -l -p ${port} -e /bin/sh -c '${serve}' || sleep 0.2; done`,
+    `while :; do $nc -l -p ${port} -e /bin/sh -c ${quote(SERVE)} || sleep 0.2; done`,
   ].join('\n');
 }

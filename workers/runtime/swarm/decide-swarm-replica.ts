@@ -33,10 +33,8 @@ const REMOVED = 'was removed from the swarm by somebody else';
 export type SwarmAction =
   /** Claims the replica for a new attempt, then creates its service. */
   | { type: 'claim' }
-  /** Creates the service of a claimed attempt. */
   | { type: 'createService' }
   | { type: 'recordTask'; place: TaskPlace }
-  /** Records what keeps the replica from starting. */
   | { type: 'recordHindrance'; detail: string }
   /** Lets Swarm move the service's task to any node of its region. */
   | { type: 'freePlacement'; serviceId: string }
@@ -52,14 +50,12 @@ export type SwarmAction =
   | { type: 'recordLoss'; detail: string }
   | { type: 'followOutput' }
   | { type: 'recordUnhealthy' }
-  /** Runs the readiness probe of this task if a check is due. */
   | { type: 'checkHealth'; taskId: string }
   /** Waits, within a bound, until no edge sends requests to the replica. */
   | { type: 'drain' }
   | { type: 'scaleToZero'; serviceId: string }
   /** Notes when the service of a stopping replica was scaled to zero. */
   | { type: 'noteScaled' }
-  /** Copies the rest of the output to the log. */
   | { type: 'finishOutput' }
   /** Notes since when no task of the service runs. */
   | { type: 'noteOver' }
@@ -130,7 +126,7 @@ function firstTask(seen: Observed): SwarmAction[] {
   return [...taken, { type: 'recordHindrance', detail }];
 }
 
-/** Makes this task the replica's task once it has ended, or runs and can be reached. */
+/** Records this task as the replica's task if the task can be reached. A task that has ended is recorded at once. */
 function take({ row, view, spec, memory, now }: Observed, task: SwarmTask): SwarmAction[] {
   if (spec === null) return [{ type: 'failUnreadable' }];
   const record = (address: string | undefined, port: number | null): SwarmAction[] => {
@@ -249,7 +245,6 @@ function volumeHindrance({ view }: Observed, service: Service, task: SwarmTask):
   return hindranceOf(task, 'auto');
 }
 
-/** Returns why a task does not run yet. */
 function hindranceOf({ Status: { State: state, Message: message, Err: error } }: SwarmTask, region: string): string {
   if (!error) return `${state} (${message ?? ''})`;
   const hint = `; region "${region}" is made of the nodes with the label region=${region}`;

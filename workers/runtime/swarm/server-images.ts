@@ -20,7 +20,6 @@ interface Deps {
 /** Larger than any official image. */
 const MAX_IMAGE_BYTES = 8 * 1024 ** 3;
 
-/** Returns the name of a server's image, from `POSTGRES_IMAGE` or `REDIS_IMAGE`. */
 function imageName({ dataImages }: Deps['config'], kind: DataKind, version: string): string {
   return dataImages[kind].replaceAll('{version}', version);
 }

@@ -34,9 +34,13 @@ export function volumeScript(kind: DataKind, serviceId: string): string {
   ].join('\n');
 }
 
-/** Empties a volume, as root, once its server's last process has ended. Not every busybox has `find -delete`. */
-export function emptyScript(): string {
-  return `cd ${VOLUME} && exec 9<. && flock -w ${LOCK_SECONDS} 9 && rm -rf ./* ./.[!.]* ./..?* && sync`;
+/**
+ * Empties a volume, as root; that of a database (`locked`) once its server's last process has ended. Not every busybox has
+ * `find -delete`.
+ */
+export function emptyScript({ locked }: { locked: boolean }): string {
+  const lock = locked ? `exec 9<. && flock -w ${LOCK_SECONDS} 9 && ` : '';
+  return `cd ${VOLUME} && ${lock}rm -rf ./* ./.[!.]* ./..?* && sync`;
 }
 
 /**

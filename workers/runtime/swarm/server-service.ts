@@ -5,24 +5,23 @@ import type { DataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/services/plan-catalog.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
 import { AGENT_PORT, agentScript } from './agent-script.js';
-import { emptyScript, postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from './server-scripts.js';
+import { postgresScript, redisScript, SERVER_USER, VOLUME, volumeScript } from './server-scripts.js';
 import { describeService, LABELS, MEGABYTE, NANOSECONDS, replicaService, type SwarmContext } from './service-spec.js';
 import { onNode } from './task-placement.js';
 
-/** The least grace period of a server, in seconds, in which it writes its data. */
-const SERVER_GRACE_SECONDS = 30;
+/** The least grace period of a server, or of another process with a volume, in seconds, in which it writes its data. */
+export const SERVER_GRACE_SECONDS = 30;
 /** Grace period of work on a volume's files, in nanoseconds. */
 const WORK_GRACE_NS = 2 * 10 ** 9;
-/** The memory of work on a volume's files. */
 const WORK_MEMORY_MB = 256;
 
 export interface DataRelease extends ReleaseSpec {
   kind: DataKind;
 }
 
-/** Returns the name of a service's volume on its node. */
-export function volumeName(serviceId: string): string {
-  return `ranvier-${serviceId}`;
+/** Returns the name on its node of a volume, or of a database's volume, whose id is the service's. */
+export function volumeName(id: string): string {
+  return `ranvier-${id}`;
 }
 
 function volumeMount(serviceId: string, { installation }: SwarmContext) {
@@ -98,9 +97,13 @@ export function volumeService(spec: DataRelease, name: string, context: SwarmCon
   return workService(spec, context, { name, command: volumeScript(spec.kind, spec.serviceId) });
 }
 
-/** Returns the task that empties the volume of a deleted service. */
-export function emptyService(spec: ReleaseSpec, name: string, nodeId: string, context: SwarmContext) {
-  return workService(spec, context, { name, command: emptyScript(), nodeId });
+/** Returns the task that empties a deleted volume by a shell script. */
+export function emptyService(
+  spec: ReleaseSpec,
+  work: { name: string; nodeId: string; command: string },
+  context: SwarmContext,
+) {
+  return workService(spec, context, work);
 }
 
 /** Returns the task that works on a volume's files as the server's user. `token` grants access. */

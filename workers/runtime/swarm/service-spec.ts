@@ -32,7 +32,6 @@ const LOG_OPTIONS = { 'max-size': '10m', 'max-file': '3' };
 
 export interface SwarmContext {
   installation: string;
-  /** The overlay network of the release. */
   network: string;
   stopGraceSeconds: number;
 }

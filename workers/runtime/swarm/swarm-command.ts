@@ -28,7 +28,6 @@ interface CommandOptions {
 /** A service whose only task runs to its end. */
 export interface OneTask {
   name: string;
-  /** The name of the command in messages. */
   command: string;
   describe: (context: SwarmContext) => CreateServiceOptions;
 }

@@ -12,6 +12,7 @@ import { ReadinessProbe } from '../readiness-probe.js';
 import type { ReplicaController } from '../replica-host.js';
 import { isExplained, maskerOf, RetainedRelease } from '../retained-release.js';
 import { decideSwarmReplica, type SwarmAction, type SwarmMemory } from './decide-swarm-replica.js';
+import { volumesToMount, withVolumes } from './node-volumes.js';
 import { attemptService, RESTART_DELAY_MS, replicaService } from './service-spec.js';
 import { createService, freePlacement, removeService, type SwarmRuntimeDeps, scaleToZero } from './swarm-services.js';
 import type { SwarmTask, SwarmView } from './swarm-view.js';
@@ -29,7 +30,6 @@ export class SwarmController implements ReplicaController {
   readonly #deps: SwarmRuntimeDeps;
   readonly #id: string;
   readonly #view: () => SwarmView;
-  /** The probe of the current task. */
   #health: ReadinessProbe;
   readonly #release: RetainedRelease;
   readonly #logShare: HostAllowance;
@@ -149,11 +149,14 @@ export class SwarmController implements ReplicaController {
         await createService(this.#deps, spec, await this.#deps.data.serverOf(spec, this.#id));
         return;
       }
-      await createService(this.#deps, spec, (context) =>
-        row.run_id === null
-          ? replicaService(spec, this.#id, context, place)
-          : attemptService(spec, this.#id, row.run_id, context),
-      );
+      const volumes = await volumesToMount(this.#deps.db, this.#view(), row, spec);
+      await createService(this.#deps, spec, (context) => {
+        const service =
+          row.run_id === null
+            ? replicaService(spec, this.#id, context, place)
+            : attemptService(spec, this.#id, row.run_id, context);
+        return volumes === null ? service : withVolumes(service, volumes, context);
+      });
     } catch (error) {
       if (!isExplained(error) && !isRefusal(error)) {
         await recordHindrance(this.#deps.db, row, `the swarm is asked again (${engineMessage(error)})`);

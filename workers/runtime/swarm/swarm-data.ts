@@ -9,12 +9,8 @@ import { portOf } from '../../../shared/data/model.js';
 import {
   type DataServerRow,
   forgetDataServer,
-  holdDataServer,
-  isHeld,
   recordNode,
   recordReach,
-  releaseHold,
-  renewHold,
   volumesToRemove,
 } from '../../../shared/data/store.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
@@ -30,7 +26,10 @@ import { ServerHealth } from '../../data/server-health.js';
 import type { AdminAddress } from '../../data/settle-postgres.js';
 import { engineStatus } from '../../docker/docker-engine.js';
 import { ReleaseError } from '../../failures/explained-errors.js';
+import { isHeld, whileHeld } from '../../volumes/holds.js';
+import { forgetVolume, volumesToRemove as nodeVolumesToRemove } from '../../volumes/volume-store.js';
 import type { ReleaseSpec } from '../runtime-driver.js';
+import { emptyScript } from './server-scripts.js';
 import { type DataRelease, emptyService, serverService, volumeName, volumeService } from './server-service.js';
 import type { SwarmContext } from './service-spec.js';
 import { type CommandDeps, runTask } from './swarm-command.js';
@@ -58,8 +57,8 @@ const TOOLS_MS = 5 * 60_000;
 /** Within this time, in milliseconds, the engine removes the container that used a volume. */
 const RELEASED_MS = 20_000;
 const POLL_MS = 500;
-/** Interval between renewals of the hold of a volume that is being removed, in milliseconds. */
-const HOLD_RENEW_MS = 15_000;
+
+type RemovableVolume = Pick<DataServerRow, 'id' | 'node_id' | 'node_name' | 'node_image'>;
 
 /**
  * The databases of a swarm. A volume stays on the node on which the swarm first prepared it, and its server runs only
@@ -149,29 +148,44 @@ export class SwarmData implements SwarmServers {
   }
 
   async removeVolumes(): Promise<number> {
-    const { db, hostId, log } = this.#deps;
+    const { db, hostId } = this.#deps;
+    const databases = { locked: true, forget: forgetDataServer };
+    const others = { locked: false, forget: forgetVolume };
+    return (
+      (await this.#removeEach(await volumesToRemove(db, hostId), databases)) +
+      (await this.#removeEach(await nodeVolumesToRemove(db, hostId, 'node'), others))
+    );
+  }
+
+  /** Removes deleted volumes, and then their records by `forget`. Returns how many. */
+  async #removeEach(
+    volumes: readonly RemovableVolume[],
+    { locked, forget }: { locked: boolean; forget: (db: Db, id: string) => Promise<void> },
+  ): Promise<number> {
+    const { db, log } = this.#deps;
     let removed = 0;
-    for (const row of await volumesToRemove(db, hostId)) {
-      // Every worker of the swarm sweeps. Without the hold, each would end the others' tasks.
-      const token = await holdDataServer(db, row.id);
-      if (token === null) continue;
-      const renewal = setInterval(() => void renewHold(db, row.id, token).catch(() => undefined), HOLD_RENEW_MS);
+    for (const volume of volumes) {
       try {
-        if (!(await this.#removeVolume(row))) continue;
-        await forgetDataServer(db, row.id);
-        removed += 1;
+        // Every worker of the swarm sweeps. Without the hold, each would end the others' tasks.
+        const held = await whileHeld(db, volume.id, async () => {
+          const isGone = await this.#removeVolume(volume, { locked });
+          if (isGone) await forget(db, volume.id);
+          return isGone;
+        });
+        if (held?.result) removed += 1;
       } catch (error) {
-        log.warn({ serviceId: row.id }, `a volume could not be removed, a sweep tries again: ${errorMessage(error)}`);
-      } finally {
-        clearInterval(renewal);
-        await releaseHold(db, row.id, token);
+        const where = `${volumeName(volume.id)} on node ${volume.node_name}`;
+        log.warn({ volumeId: volume.id }, `${where} could not be removed, a sweep tries again: ${errorMessage(error)}`);
       }
     }
     return removed;
   }
 
   /** Returns false if the volume cannot be removed yet, for example because its node is away. */
-  async #removeVolume({ id, kind, node_id: nodeId, node_image: reference }: DataServerRow): Promise<boolean> {
+  async #removeVolume(
+    { id, node_id: nodeId, node_image: reference }: RemovableVolume,
+    { locked }: { locked: boolean },
+  ): Promise<boolean> {
     if (nodeId === null || reference === null) return true;
     const { ownNode } = this.#deps;
     const node = await this.#nodeOf(nodeId);
@@ -179,9 +193,10 @@ export class SwarmData implements SwarmServers {
     if (node === undefined) return true;
     if (node.Status.State !== 'ready') return false;
     if (nodeId === ownNode) return this.#removeFromOwnNode(volumeName(id));
-    const spec = specOfDeleted(id, kind, reference);
+    const spec = specOfDeleted(id, reference);
     const name = `volume-${id}`;
-    const describe = (context: SwarmContext) => emptyService(spec, name, nodeId, context);
+    const work = { name, nodeId, command: emptyScript({ locked }) };
+    const describe = (context: SwarmContext) => emptyService(spec, work, context);
     await runTask(this.#deps, spec, { name, command: 'empty the volume', describe }, workOptions());
     return true;
   }
@@ -235,11 +250,12 @@ function workOptions() {
   };
 }
 
-/** Returns as much of a deleted service's release as a task on its volume needs. */
-function specOfDeleted(serviceId: string, kind: DataServerRow['kind'], reference: string): ReleaseSpec {
+/** Returns as much of a deleted service's release as a task on its volume needs, for which every kind will do. */
+function specOfDeleted(volumeId: string, reference: string): ReleaseSpec {
+  const kind = 'redis';
   return {
-    deploymentId: serviceId,
-    serviceId,
+    deploymentId: volumeId,
+    serviceId: volumeId,
     workspaceId: '',
     userNumber: 0,
     kind,

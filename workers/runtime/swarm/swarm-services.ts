@@ -19,7 +19,6 @@ export interface SwarmServers extends DataHost {
 
 /** The dependencies of the Swarm runtime. */
 export interface SwarmRuntimeDeps extends ReplicaRuntimeDeps {
-  /** The databases of the swarm. */
   data: SwarmServers;
   engine: Engine;
   registry: Registry | null;

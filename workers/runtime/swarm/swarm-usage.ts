@@ -22,7 +22,6 @@ export class SwarmUsage {
     this.#engine = engine;
   }
 
-  /** Finds the containers of tasks that run on this engine now. */
   async refresh(): Promise<void> {
     const containers = await this.#engine.calls.listContainers({ filters: { label: [TASK_LABEL] } });
     this.#containers = new Map(containers.map(({ Id, Labels }) => [Labels[TASK_LABEL] ?? '', Id]));

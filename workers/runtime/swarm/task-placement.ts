@@ -41,6 +41,12 @@ export function startingPlacement(
   return [];
 }
 
+/** Returns the node of the region with the fewest tasks; undefined if none takes tasks. */
+export function leastBusyNode(view: SwarmView, region: string): SwarmNode | undefined {
+  const usable = view.nodes.filter((node) => takesTasks(node, region));
+  return usable.sort((a, b) => view.tasksOn(a.ID) - view.tasksOn(b.ID))[0];
+}
+
 function takesTasks({ Spec, Status }: SwarmNode, region: string): boolean {
   const inRegion = region === 'auto' || Spec.Labels?.region === region;
   return inRegion && Status.State === 'ready' && Spec.Availability === 'active';

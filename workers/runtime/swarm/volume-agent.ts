@@ -63,7 +63,6 @@ async function placeOf(
   }
 }
 
-/** The files of a volume on a node of the swarm. */
 class RemoteVolume implements VolumeFiles {
   readonly #deps: CommandDeps;
   readonly #serviceId: string;

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Db, rowCountOf } from '../../shared/core/database/database-client.js';
+import { hasOpenDeployment } from '../../shared/deployments/store.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { mountedReplicas } from '../replicas/store.js';
+import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import type { Sandbox } from '../sandbox/sandbox.js';
+import { withHold } from '../volumes/hold-service.js';
+import { isHeld } from '../volumes/holds.js';
+
+/** How long to wait for the end of a deployment and of a hold, in milliseconds. */
+const WAIT_MS = 120_000;
+const POLL_MS = 1_000;
+/** Interval between renewals of the mark on the paused replicas, in milliseconds. */
+const RENEW_MS = 2_000;
+const PAUSED_SECONDS = 15;
+
+/**
+ * Pauses all containers that have a service's volumes mounted, at one instant, while `work` runs.
+ * Their health is not checked meanwhile, and no deployment begins to stop them. Throws `ReleaseError` if a deployment does not end, or if a
+ * container is to stop during the pause.
+ */
+export async function whilePaused<T>(
+  { db, sandbox }: { db: Db; sandbox: Pick<Sandbox, 'pause'> },
+  serviceId: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = Date.now() + WAIT_MS;
+  for (;;) {
+    // A deployment that is under way may start a replica at any moment, which a hold would refuse.
+    if (!(await hasOpenDeployment(db, serviceId)) && !(await isHeld(db, serviceId))) {
+      const outcome = await withHold(db, serviceId, async (lost) => {
+        if (await hasOpenDeployment(db, serviceId)) return null;
+        return { result: await pause({ db, sandbox }, serviceId, AbortSignal.any([signal, lost]), work) };
+      });
+      if (outcome !== null) return outcome.result;
+    }
+    if (Date.now() > deadline)
+      throw new ReleaseError('a deployment of it is under way, or somebody else works on its volume; try again later');
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+async function pause<T>(
+  { db, sandbox }: { db: Db; sandbox: Pick<Sandbox, 'pause'> },
+  serviceId: string,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const replicas = await mountedReplicas(db, serviceId);
+  const ids = replicas.map(({ id }) => id);
+  const stopping = new AbortController();
+  const mark = async () => {
+    if ((await markPaused(db, ids, PAUSED_SECONDS)) < ids.length) {
+      stopping.abort(new ReleaseError('its container was to stop while it was paused; try again'));
+    }
+  };
+  await mark();
+  const renewal = setInterval(() => void mark().catch(() => undefined), RENEW_MS);
+  const either = AbortSignal.any([signal, stopping.signal]);
+  const paused = await Promise.allSettled(replicas.map((row) => sandbox.pause(sandboxIdOf(row))));
+  try {
+    for (const one of paused) if (one.status === 'rejected') throw one.reason;
+    either.throwIfAborted();
+    return await work(either);
+  } finally {
+    await Promise.all(paused.map((one) => (one.status === 'fulfilled' ? one.value.resume() : undefined)));
+    clearInterval(renewal);
+    await markPaused(db, ids, 0);
+  }
+}
+
+/** Marks replicas as paused for this many seconds. Returns how many of them are still to run. */
+function markPaused(db: Db, ids: readonly string[], seconds: number): Promise<number> {
+  return rowCountOf(
+    db,
+    `update replicas set paused_until = now() + :seconds * interval '1 second' where id = any(:ids) and desired = 'running'`,
+    { ids, seconds },
+  );
+}

@@ -1,0 +1,49 @@
+import type { Readable } from 'node:stream';
+import { BackupError } from '../failures/explained-errors.js';
+import { type TarReader, verifyTar } from '../volumes/volume-tar.js';
+import type { Manifest } from './backup-archive.js';
+import { type ReadOptions, readArchive } from './read-archive.js';
+import { pieceOf, type VolumeFacts } from './volumes-source.js';
+
+/**
+ * Reads the volumes of an archive, each with the tar that `open` returns for its name. Resolves when every tar has read everything and the
+ * whole archive agrees with its manifest. Throws as `readArchive` does, and what `open` throws.
+ */
+export async function readVolumes(
+  archive: Readable,
+  options: Omit<ReadOptions, 'take'>,
+  open: (volume: string) => Promise<TarReader>,
+): Promise<Manifest> {
+  const pieces = new Map<string, number>();
+  let current: { volume: string; tar: TarReader } | null = null;
+  try {
+    const manifest = await readArchive(archive, {
+      ...options,
+      take: async (name, content) => {
+        const { volume, number } = pieceOf(name);
+        if (number !== (pieces.get(volume) ?? 0) + 1) throw new BackupError(`the archive holds ${name} out of order`);
+        pieces.set(volume, number);
+        if (current?.volume !== volume) {
+          await current?.tar.end();
+          current = null;
+          current = { volume, tar: await open(volume) };
+        }
+        for await (const chunk of content) await current.tar.write(chunk);
+      },
+    });
+    await (current as { tar: TarReader } | null)?.tar.end();
+    const { volumes } = manifest.facts as VolumeFacts;
+    for (const { name, pieces: expected } of volumes) {
+      if (pieces.get(name) !== expected)
+        throw new BackupError(`the archive is not whole: parts of ${name} are missing`);
+    }
+    return manifest;
+  } finally {
+    (current as { tar: TarReader } | null)?.tar.close();
+  }
+}
+
+/** Reads the volumes of an archive and keeps nothing. Throws as `readVolumes` does. */
+export function verifyVolumes(archive: Readable, options: Omit<ReadOptions, 'take'>): Promise<Manifest> {
+  return readVolumes(archive, options, () => verifyTar(options.signal));
+}

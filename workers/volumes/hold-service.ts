@@ -1,0 +1,60 @@
+import type { Config } from '../../shared/core/config.js';
+import type { Db } from '../../shared/core/database/database-client.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
+import { getService } from '../../shared/services/store.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+import { loadReleaseSpec } from '../releases/release-spec.js';
+import { runningReleases } from '../releases/release-store.js';
+import type { RuntimeDriver } from '../runtime/runtime-driver.js';
+import { whileHeld } from './holds.js';
+
+export interface HoldDeps {
+  db: Db;
+  config: Pick<Config, 'releaseTimeoutSeconds'>;
+  keyring: Keyring;
+  runtime: RuntimeDriver;
+}
+
+/**
+ * Runs `work` while nothing else can start what mounts the service's volume.
+ * A deployment waits meanwhile, and fails after two minutes.
+ * The signal of `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds the service, and what
+ * `work` throws.
+ */
+export async function withHold<T>(db: Db, serviceId: string, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
+  const held = await whileHeld(db, serviceId, work);
+  if (held === null) throw new ReleaseError('somebody else works on its volume; try again later');
+  return held.result;
+}
+
+/**
+ * Stops the replicas of a service, runs `work` on its volume and starts them again.
+ * Holds the service from before `ready` on, which is awaited while they still run. Starts them even if `work` fails. Resolves when the live release is ready. Throws as `withHold` does.
+ */
+export async function whileStopped(
+  deps: HoldDeps,
+  serviceId: string,
+  work: (lost: AbortSignal) => Promise<void>,
+  ready: (lost: AbortSignal) => Promise<void> = async () => undefined,
+): Promise<void> {
+  let stopped = false;
+  try {
+    await withHold(deps.db, serviceId, async (lost) => {
+      await ready(lost);
+      stopped = true;
+      for (const deploymentId of await runningReleases(deps.db, serviceId)) await deps.runtime.stop(deploymentId);
+      await work(lost);
+    });
+  } finally {
+    if (stopped) await startAgain(deps, serviceId);
+  }
+}
+
+/** Starts the live release again, unless the service is suspended. */
+async function startAgain({ db, keyring, runtime, config }: HoldDeps, serviceId: string): Promise<void> {
+  const service = await getService(db, serviceId);
+  if (!service?.live_deployment_id || service.lifecycle_status !== 'active') return;
+  const spec = await loadReleaseSpec(db, keyring, service.live_deployment_id);
+  const signal = AbortSignal.timeout(config.releaseTimeoutSeconds * 1000);
+  await runtime.release(spec, signal);
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { type Db, rowCountOf } from '../../shared/core/database/database-client.js';
+import { ReleaseError } from '../failures/explained-errors.js';
+
+/**
+ * A hold of a service means that one operation works on its volume: the one of a database (`data_servers`), or those of
+ * another service (`volumes`). While it lasts, nothing that mounts them starts. A deleted volume is held by its own id.
+ */
+const ROWS = [
+  { table: 'data_servers', own: 'id = :serviceId' },
+  { table: 'volumes', own: '(id = :serviceId or service_id = :serviceId and removed_at is null)' },
+] as const;
+/** How long a hold lasts without renewal. */
+const HOLD_SECONDS = 60;
+/** Interval between renewals of a hold, in milliseconds. */
+const HOLD_RENEW_MS = 15_000;
+const UNTIL = `now() + interval '${HOLD_SECONDS} seconds'`;
+const HELD = ROWS.map(({ table, own }) => `select from ${table} where ${own} and held_until >= now()`).join(
+  ' union all ',
+);
+
+/** Holds a service. Returns the hold's token; null if another operation holds it, or if it has no volume. */
+export async function takeHold(db: Db, serviceId: string): Promise<string | null> {
+  const token = randomUUID();
+  const set = `hold_token = :token, held_until = ${UNTIL}`;
+  return (await change(db, set, '(held_until is null or held_until < now())', { serviceId, token })) ? token : null;
+}
+
+/** Renews a hold. Returns false if it is lost. */
+export function renewHold(db: Db, serviceId: string, token: string): Promise<boolean> {
+  return change(db, `held_until = ${UNTIL}`, 'hold_token = :token and held_until >= now()', { serviceId, token });
+}
+
+export async function releaseHold(db: Db, serviceId: string, token: string): Promise<void> {
+  await change(db, 'hold_token = null, held_until = null', 'hold_token = :token', { serviceId, token });
+}
+
+/**
+ * Runs `work` while it holds a service or a deleted volume, and returns its result. Returns null without running it if
+ * another operation holds it. The signal of `work` aborts with a `ReleaseError` if the hold is lost.
+ */
+export async function whileHeld<T>(
+  db: Db,
+  id: string,
+  work: (lost: AbortSignal) => Promise<T>,
+): Promise<{ result: T } | null> {
+  const token = await takeHold(db, id);
+  if (token === null) return null;
+  const lost = new AbortController();
+  const renewal = setInterval(() => {
+    renewHold(db, id, token).then(
+      (held) => held || lost.abort(new ReleaseError('the hold of the service was lost')),
+      () => undefined,
+    );
+  }, HOLD_RENEW_MS);
+  try {
+    return { result: await work(lost.signal) };
+  } finally {
+    clearInterval(renewal);
+    await releaseHold(db, id, token);
+  }
+}
+
+/** Ends the hold of a worker that has lost its claim. If that worker still runs, its next renewal fails. */
+export async function voidHold(db: Db, serviceId: string): Promise<void> {
+  await change(db, 'hold_token = null, held_until = null', 'true', { serviceId });
+}
+
+/** Returns true while an operation works on the volume of a service. */
+export async function isHeld(db: Db, serviceId: string): Promise<boolean> {
+  return (await rowCountOf(db, HELD, { serviceId })) > 0;
+}
+
+/** Changes the rows of a service that fulfil the condition. Returns true if there was one. */
+async function change(
+  db: Db,
+  set: string,
+  condition: string,
+  bindings: { serviceId: string; token?: string },
+): Promise<boolean> {
+  const updates = ROWS.map(
+    ({ table, own }) => `${table}_changed as (update ${table} set ${set} where ${own} and ${condition} returning 1)`,
+  );
+  const changed = ROWS.map(({ table }) => `select from ${table}_changed`).join(' union all ');
+  return (await rowCountOf(db, `with ${updates.join(', ')} ${changed}`, bindings)) > 0;
+}

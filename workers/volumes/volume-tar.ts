@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import { open, rm } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import { BackupError } from '../failures/explained-errors.js';
+import { ended, spawnInVolume, spawnTool, type VolumeContent } from './volume-program.js';
+
+/** What tar keeps of a file beside its content, its mode, its times and its links. */
+const ATTRIBUTES = ['--numeric-owner', '--xattrs', '--acls'];
+const PACK = ['--create', '--file=-', '--format=posix', '--sparse', '--one-file-system', ...ATTRIBUTES];
+/** Excludes names that tar would read as others, because it reads lines without the spaces at their ends. */
+const PLAIN_NAME = ['!', '-path', '*\n*', '!', '-path', '*[[:space:]]'];
+const FIND_SPECIAL = ['find', '.', '-xdev', '-type', 'p,s,b,c'];
+const UNPACK = ['--extract', '--file=-', '--preserve-permissions', ...ATTRIBUTES];
+/** What tar says of a file that its application changed or removed meanwhile. */
+const CHANGED = /: (file changed as we read it|File removed before we read it|File shrank by .*)$/;
+/** The exit code of tar if files changed while it read them. */
+const FILES_CHANGED = 1;
+
+/** The most bytes of the names of pipes, sockets and devices. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+
+/** What is left out of a volume's copy, or may be of different moments. */
+export interface PackReport {
+  /** Files that changed or vanished while they were read. */
+  changed: number;
+  /** Pipes, sockets and devices. */
+  skipped: number;
+}
+
+/**
+ * Packs the content of a volume with tar and passes it on in pieces. Follows no link out of the volume, and leaves out pipes, sockets and
+ * devices; `listFile` is a path for their names. Its application may run meanwhile. Throws a `BackupError` if tar fails.
+ */
+export async function packVolume(
+  content: VolumeContent,
+  { listFile, signal }: { listFile: string; signal: AbortSignal },
+  onPiece: (piece: Buffer) => Promise<void>,
+): Promise<PackReport> {
+  const skipped = await listSpecial(content, listFile, signal);
+  const list = await open(listFile, 'r');
+  try {
+    const argv = ['tar', ...PACK, '--anchored', '--no-wildcards', '--exclude-from=-', '.'];
+    const child = await spawnInVolume(content, 'read', argv, [list.fd, 'pipe', 'pipe']);
+    let changed = 0;
+    const onLine = (line: string) => {
+      const isChange = CHANGED.test(line);
+      if (isChange) changed += 1;
+      return isChange || line.endsWith(': socket ignored');
+    };
+    const end = ended(child, 'tar', signal, { most: FILES_CHANGED, onLine });
+    // The promise may reject before anything awaits it.
+    end.catch(() => undefined);
+    try {
+      for await (const piece of child.stdout as AsyncIterable<Buffer>) await onPiece(piece);
+    } finally {
+      child.stdout?.destroy();
+    }
+    await end;
+    return { changed, skipped };
+  } finally {
+    await list.close();
+    await rm(listFile, { force: true });
+  }
+}
+
+/** Writes the names of pipes, sockets and devices into a file. Returns their number. */
+async function listSpecial(content: VolumeContent, listFile: string, signal: AbortSignal): Promise<number> {
+  // A name on a line of its own: tar reads them so. Standard error says which folders have vanished meanwhile.
+  const child = await spawnInVolume(
+    content,
+    'read',
+    [...FIND_SPECIAL, ...PLAIN_NAME, '-print'],
+    ['ignore', 'pipe', 'pipe'],
+  );
+  const end = ended(child, 'find', signal, { most: FILES_CHANGED });
+  end.catch(() => undefined);
+  let [count, bytes] = [0, 0];
+  const list = await open(listFile, 'w', 0o600);
+  try {
+    for await (const piece of child.stdout as AsyncIterable<Buffer>) {
+      for (const byte of piece) if (byte === 0x0a) count += 1;
+      bytes += piece.length;
+      if (bytes > MAX_LIST_BYTES) throw new BackupError('it holds too many pipes, sockets and devices; remove them');
+      await list.writeFile(piece);
+    }
+  } finally {
+    child.stdout?.destroy();
+    await list.close();
+  }
+  await end;
+  return count;
+}
+
+/** A running tar that reads an archive from its standard input. */
+export interface TarReader {
+  write(piece: Buffer): Promise<void>;
+  /** Resolves when tar has read everything. Throws a `BackupError` if it failed. */
+  end(): Promise<void>;
+  /** Ends tar. Does nothing if it has ended. */
+  close(): void;
+}
+
+/** Starts a tar that unpacks into a new, empty volume. */
+export async function unpackVolume(content: VolumeContent, signal: AbortSignal): Promise<TarReader> {
+  // Otherwise all files become the service's own: the archive may be of a host with other users.
+  const owner = content.ownersDiffer ? '--same-owner' : '--no-same-owner';
+  return readerOf(await spawnInVolume(content, 'write', ['tar', ...UNPACK, owner], ['pipe', 'ignore', 'pipe']), signal);
+}
+
+/** Starts a tar that reads an archive and keeps nothing. */
+export async function verifyTar(signal: AbortSignal): Promise<TarReader> {
+  return readerOf(spawnTool(['tar', '--list', '--file=-'], ['pipe', 'ignore', 'pipe']), signal);
+}
+
+function readerOf(child: Awaited<ReturnType<typeof spawnInVolume>>, signal: AbortSignal): TarReader {
+  const input = child.stdin as Writable;
+  // A tar that fails does not read the rest; its exit says why.
+  input.on('error', () => undefined);
+  const over = new AbortController();
+  const end = ended(child, 'tar', AbortSignal.any([signal, over.signal]));
+  end.catch(() => undefined);
+  return {
+    async write(piece) {
+      if (input.destroyed) return;
+      if (!input.write(piece)) await Promise.race([once(input, 'drain'), end]);
+    },
+    async end() {
+      input.end();
+      await end;
+    },
+    close: () => over.abort(),
+  };
+}
