@@ -1,7 +1,7 @@
-import { CHANNELS } from '../../shared/core/database/listener.js';
 import { type ActiveState, type DeploymentEvent, STEP_OF, TRANSITIONS } from '../../shared/deployments/model.js';
 import type { DeploymentRow } from '../../shared/deployments/rows.js';
 import { stepsWith } from '../../shared/deployments/step-records.js';
+import { MOVE_ROUTES } from '../../shared/deployments/store.js';
 import type { Transitions } from '../../shared/engine/kind.js';
 import type { Beside, Change } from '../../shared/engine/transition.js';
 import { imageStoredBy, imageValues } from '../../shared/images/store.js';
@@ -10,13 +10,13 @@ import { type LeftBehind, leftBehindSql } from '../releases/release-store.js';
 
 /** A deployment that a worker holds, with what its last event returned. */
 export type HeldDeployment = DeploymentRow & {
-  /** The number of edges at the moment when the route moved. None of them has confirmed it yet. */
+  /** The number of edges at the moment when the route moved. None of them has confirmed the new route yet. */
   edges?: number;
   /** What earlier releases left behind, once the deployment is live. */
   left_behind?: LeftBehind;
 };
 
-/** Returns all changes of an event in the state `from`, for one statement. */
+/** Returns all changes that an event causes in the state `from`, for one statement. */
 export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   switch (event.type) {
     case 'resolved':
@@ -34,6 +34,8 @@ export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
     case 'imageFound':
     case 'imageMissing':
       return { sql: stepChange(from, event.type) };
+    case 'prepared':
+      return { sql: 'prepared_at = now()' };
     case 'routeSwitched':
       return { sql: 'went_live_at = now()', beside: SWITCH };
     case 'edgesConfirmed':
@@ -41,7 +43,7 @@ export function changeOf(from: ActiveState, event: DeploymentEvent): Change {
   }
 }
 
-/** Returns SQL that ends the running step and begins that of the next state. */
+/** Returns SQL that ends the running step and begins the step of the next state. */
 function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
   const row: Transitions = TRANSITIONS[from];
   const to = row[event];
@@ -50,9 +52,9 @@ function stepChange(from: ActiveState, event: DeploymentEvent['type']): string {
 }
 
 /**
- * Makes the deployment the live release of its service, and notifies the edges.
- * Locks the service before the deployment, in the order of the commands, so that they cannot deadlock. If the service
- * is being deleted, its route does not move.
+ * Makes the deployment the live release of its service, and notifies the edges. Locks the service before the
+ * deployment, as the API's commands do, so that they cannot deadlock. If the service is being deleted, its route does
+ * not move.
  */
 const SWITCH: Beside = {
   before: `locked as materialized (
@@ -60,11 +62,6 @@ const SWITCH: Beside = {
      where id = (select service_id from deployments where id = :id) and lifecycle_status not in ('deleting', 'deleted')
        for update)`,
   only: 'service_id = (select id from locked)',
-  after: `switched as (
-    update services s
-       set live_deployment_id = moved.id, lifecycle_status = 'active', health_status = 'ready', health_checked_at = now(),
-           route_version = nextval('route_versions'), updated_at = now()
-      from moved where s.id = moved.service_id
-    returning pg_notify('${CHANNELS.route}', cast(s.id as text)))`,
+  after: MOVE_ROUTES,
   columns: `(${EDGES}) as edges`,
 };

@@ -13,7 +13,6 @@ export class DeploymentRun {
   readonly service: DeployedService;
   readonly variables: Record<string, string>;
   readonly channel: LogChannel;
-  /** The image that this run has built; null if it has built none. */
   image: BuiltImage | null = null;
   readonly #work: Work<HeldDeployment>;
   readonly #repository: HeldDeployment['configuration']['repository'];

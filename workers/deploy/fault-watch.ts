@@ -28,7 +28,7 @@ const TICK_MS = 250;
  */
 const TICKS = 20;
 const KEPT_MS = 24 * 60 * 60_000;
-/** The thread takes 10 MiB, so it ends when no deployment has run for this time. */
+/** The watching thread takes 10 MiB, so it ends when no deployment has run for this time. */
 const IDLE_MS = 60_000;
 
 export interface FaultWatchTimes {
@@ -106,8 +106,8 @@ export class FaultWatch {
   }
 
   /**
-   * Runs the work while no other suspected deployment of this process runs. Rejects with the signal's reason if it
-   * aborts first.
+   * Runs the work of a suspected deployment (one during which a worker hung or crashed), after the earlier calls' work
+   * has ended. Rejects with the signal's reason if the signal aborts before the work starts.
    */
   async alone<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#suspects;
@@ -119,7 +119,7 @@ export class FaultWatch {
     return mine;
   }
 
-  /** Returns null if this process is not watched. */
+  /** Starts the watching thread and its timer. Returns null if this process is not watched. */
   #startWatcher(): Watcher | null {
     if (this.#times === null) return null;
     const { tickMs, ticks } = this.#times;
@@ -179,7 +179,7 @@ export function noteFaults(folder: string, runs: Iterable<string>): void {
     try {
       writeFileSync(join(folder, run), '');
     } catch {
-      // A full disk must not hide the fault itself.
+      // Ignored, because a full disk must not hide the fault itself.
     }
   }
 }

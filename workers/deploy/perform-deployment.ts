@@ -19,6 +19,7 @@ import { Masker } from '../masking/masker.js';
 import { deploymentParts } from '../releases/deployment-parts.js';
 import { openRepository } from '../releases/release-spec.js';
 import type { LeftBehind } from '../releases/release-store.js';
+import { meetOthers } from '../together/meet-others.js';
 import type { JobDeps } from '../worker-deps.js';
 import { changeOf, type HeldDeployment } from './deployment-changes.js';
 import { DeploymentRun } from './deployment-run.js';
@@ -27,8 +28,8 @@ import { build } from './steps/build-step.js';
 import { queued } from './steps/queued-step.js';
 import { confirmEdges, release } from './steps/release-step.js';
 
-/** The step of each state. A step returns what happened. */
-const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
+/** The step of each state. A step returns what happened. A prepared deployment only waits for others. */
+const STEPS: Record<Exclude<ActiveState, 'prepared'>, (run: DeploymentRun) => Promise<DeploymentEvent>> = {
   queued,
   building: build,
   releasing: release,
@@ -36,9 +37,9 @@ const STEPS: Record<ActiveState, (run: DeploymentRun) => Promise<DeploymentEvent
 };
 
 /**
- * A step is given up when two workers have hung or crashed in it. A worker that was killed or stopped from outside
- * proves nothing against the deployment, but looks like one that the system killed because the deployment used its
- * memory. After more such ends than an operator would cause, the step is given up too.
+ * A step is given up when `MAX_FAULTS` workers have hung or crashed in it, or when it was taken over more than
+ * `MAX_TAKEOVERS` times. A takeover alone does not prove that the deployment is at fault: an operator may have killed
+ * the worker, or the system did because the deployment used its memory. Operators cause fewer takeovers than this.
  */
 const MAX_FAULTS = 2;
 const MAX_TAKEOVERS = 8;
@@ -46,7 +47,7 @@ const MAX_TAKEOVERS = 8;
 export interface PerformedDeployment {
   /** False if there was nothing to do: the deployment had already ended, or does not exist. */
   ran: boolean;
-  /** The present state of the deployment, or why it is unknown. */
+  /** The current state of the deployment, or why it is unknown. */
   status: string;
   /** Null if there is no such deployment. */
   serviceId: string | null;
@@ -54,7 +55,7 @@ export interface PerformedDeployment {
   left: LeftBehind | null;
 }
 
-/** Runs a deployment from its present state to its end, and returns how it ended. Throws as `perform` does. */
+/** Runs a deployment from its current state to its end, and returns how it ended. Throws as `perform` does. */
 export async function performDeployment(
   deps: JobDeps,
   deploymentId: string,
@@ -73,8 +74,8 @@ export async function performDeployment(
   };
   const first = faults.knows(deploymentId) ? null : await attempt({ only: 'worker_faults = 0' });
   if (first !== null) return first;
-  // A suspected deployment waits here for its turn, before it is claimed: a crash of this worker during the wait must
-  // not count against it. Running suspects one at a time shows which one is at fault.
+  // A worker hung or crashed during this deployment. Such deployments run one at a time, which shows which one is at
+  // fault. This one waits for its turn before it is claimed: a crash during the wait must not count against it.
   const before = await getDeployment(db, deploymentId);
   if (!before) return { ran: false, status: 'no such deployment', serviceId: null, left: null };
   const nothing: PerformedDeployment = {
@@ -105,7 +106,6 @@ class DeploymentHandler implements Handler<HeldDeployment> {
     this.claim = claim;
   }
 
-  /** The deployment after its last event; null if it was not claimed. */
   get record(): HeldDeployment | null {
     return this.#work?.record ?? null;
   }
@@ -113,8 +113,12 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   run = async (work: Work<HeldDeployment>) => {
     const { status, fence } = work.record;
     if (isTerminal(status)) throw new Error(`deployment ${work.record.id} is ${status}`);
+    this.#work = work;
+    const later = await meetOthers(this.#deps, work.record);
+    if (later !== null) return later;
+    if (status === 'prepared') throw new Error(`deployment ${work.record.id} is prepared and waits for nothing`);
     work.helpers.report(`${status}: begins (fence ${fence})`);
-    // The deployment has left its build slot.
+    // The deployment has left its build slot, so another one can be admitted.
     if (status === 'switched') this.#deps.dispatcher.wakeAdmission();
     const run = await this.#open(work);
     if ('failed' in TRANSITIONS[status]) assertNotGivenUp(work.record);
@@ -128,7 +132,7 @@ class DeploymentHandler implements Handler<HeldDeployment> {
 
   mask = (text: string) => this.#masker?.mask(text) ?? text;
 
-  /** Stops the release and completes the log. */
+  /** Stops the release of a deployment that failed or was cancelled, and completes its log. */
   beforeEnd: Handler<HeldDeployment>['beforeEnd'] = async (work, { state, cause }) => {
     const run = await this.#open(work).catch(() => null);
     await endPreDeploy(this.#deps, work.record, work.helpers);
@@ -184,7 +188,10 @@ class DeploymentHandler implements Handler<HeldDeployment> {
   }
 }
 
-/** Throws an explained error, because a later try could not do better. */
+/**
+ * Turns the error of a value that cannot be unsealed into a failure of the deployment, because a later try could not do
+ * better.
+ */
 function notOpened(error: unknown): never {
   if (!(error instanceof SealError)) throw error;
   throw new ReleaseError(`what this deployment was queued with cannot be opened: ${errorMessage(error)}`);

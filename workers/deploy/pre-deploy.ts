@@ -52,8 +52,8 @@ export async function endPreDeploy(deps: JobDeps, deployment: DeploymentRow, hel
 }
 
 /**
- * Stores the run of a pre-deploy command if it is missing, and notes it in the running step.
- * Returns its id. Throws `Interrupted` if the deployment's lease is lost.
+ * Stores the run of a pre-deploy command if it is missing, and records it in the running step. Returns its id. Throws
+ * `Interrupted` if the deployment's lease is lost.
  */
 async function ensureRun(db: Db, { id: deploymentId, fence }: Lease, command: string): Promise<string> {
   const row = await oneRow<{ id: string | null }>(

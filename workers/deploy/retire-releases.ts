@@ -7,9 +7,9 @@ import type { JobDeps } from '../worker-deps.js';
 
 /**
  * Retires what a new live release replaced.
- * Waits until every edge serves it and has drained the old one, stops releases that no longer serve, and retires images
- * past retention. Idempotent, so any worker can finish what another one began. Looks up what was left behind unless the
- * caller passes it.
+ * Waits until every edge serves the new release and has drained the old one, stops releases that no longer serve, and
+ * retires images past retention. Idempotent, so any worker can finish what another one began. Looks up what was left
+ * behind unless the caller passes it.
  */
 export async function retireOldReleases(
   deps: JobDeps,

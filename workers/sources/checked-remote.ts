@@ -11,8 +11,8 @@ import type { SshAccess } from './ssh-access.js';
 /** A checked address, and the settings with which git uses it. */
 export interface Remote {
   /**
-   * The address without user, password, query and fragment, because other processes see git's arguments and people see
-   * messages.
+   * The address without user, password, query and fragment. Other processes see git's arguments, and users see messages
+   * with it.
    */
   url: string;
   /** Pinned addresses and the authorization header. */
@@ -45,7 +45,7 @@ export interface RemoteOptions {
   network: Readonly<Record<string, string>>;
   /** The folder of the platform's own copies. Repositories inside of it are refused. */
   dataDir: string;
-  /** Null if this source has no keys. */
+  /** The access to repositories over SSH; null if this source has none. */
   ssh?: SshAccess | null;
 }
 
@@ -77,7 +77,7 @@ export async function openRemote(
   return { url: url.href, config, hasCredentials: userinfo !== '', hadQuery, userinfo };
 }
 
-/** Opens a server of SSH. git gets a command that connects to the checked address with the workspace's key. */
+/** Opens an SSH remote. git gets a command that connects to the checked address with the workspace's key. */
 async function openSshRemote(
   { workspaceId, address }: { workspaceId: string; address: string },
   policy: AddressPolicy,
@@ -179,9 +179,9 @@ async function pinnedAddresses(
 }
 
 /**
- * Throws `SourceError` if the host (and port) leads to a private address.
- * Ignores a name that this host cannot resolve: the program that connects resolves names again. This stops names that
- * lead inside, but not a name whose addresses change.
+ * Throws `SourceError` if the host (and port) has a private address. Ignores a name that this host cannot resolve: the
+ * program that connects resolves names again. This stops names with private addresses, but not a name whose addresses
+ * change.
  */
 export async function refusePrivateHost(place: string, policy: AddressPolicy): Promise<void> {
   if (policy.allowLocal) return;

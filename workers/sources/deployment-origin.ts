@@ -14,7 +14,7 @@ export interface Origin {
   sha: string;
   /** The commit's subject line, or the image's name. */
   message: string;
-  /** For the deployment's log. */
+  /** A description of the commit or image, for the deployment's log. */
   description: string;
 }
 

@@ -8,7 +8,7 @@ export interface GitCommand {
   /** Settings that must not show in a list of processes. git gets them in its environment. */
   config?: readonly (readonly [key: string, value: string])[];
   env?: Readonly<Record<string, string>>;
-  /** If git prints more, it is stopped and `problem` becomes the error. */
+  /** The most output. If git prints more, it is stopped and `problem` becomes the error. */
   atMost?: OutputLimit;
 }
 
@@ -37,7 +37,7 @@ export interface GitOptions {
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
-/** The largest file bounds the pack of a repository. */
+/** The default limits. The largest file bounds the pack of a repository. */
 const LIMITS: ChildLimits = { memoryBytes: GIB, processorSeconds: 300, fileBytes: 2 * GIB, openFiles: 1024 };
 const TIMEOUT_MS = 15 * 60_000;
 const MAX_OUTPUT: OutputLimit = {
@@ -59,7 +59,7 @@ const HARDENED = [
   'submodule.recurse=false',
   'fetch.recurseSubmodules=false',
   'fetch.unpackLimit=1',
-  // Larger files are streamed instead of held in memory.
+  // Files above this size are streamed instead of held in memory.
   'core.bigFileThreshold=64m',
   'transfer.fsckObjects=true',
   // Many large projects have old commits with these harmless faults.
@@ -112,11 +112,11 @@ export class Git {
   }
 }
 
-/** Returns which limit ended git or one of its helpers, for people; null if none did. */
+/** Returns a message about the limit that ended git or one of its helpers; null if none did. */
 function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIMITS): string | null {
   if (cut === 'time') return `git did not end within ${TIMEOUT_MS / 60_000} min; deploy again later`;
   if (code === 0) return null;
-  // The server's own messages begin differently.
+  // git's own lines; the server's messages begin differently.
   const said = stderr.split('\n').filter((line) => /^(fatal|error|exec|\S+: \d+: exec):/.test(line));
   const tells = (pattern: RegExp) => said.some((line) => pattern.test(line));
   if (code === 127 && tells(/exec: .*not found/))
@@ -127,7 +127,7 @@ function limitReached({ code, killedBy, stderr, cut }: ChildResult, limits = LIM
     return `the repository takes git more than ${limits.processorSeconds} s of processor time; make it smaller`;
   if (tells(/out of memory|malloc failed|mmap failed|unable to (mmap|create|start).*thread|Cannot allocate memory/i))
     return `the repository takes git more than ${limits.memoryBytes / GIB} GiB of memory; make its files smaller`;
-  // A signal ended the helper that reads a pack. A pack that is invalid makes it print a message.
+  // A signal ended the helper that reads a pack. For an invalid pack, the helper prints a message itself.
   if (tells(/invalid index-pack output/))
     return `the repository takes git more than ${limits.processorSeconds} s of processor time, or the host has too little memory; make it smaller`;
   return null;
@@ -159,7 +159,8 @@ export function gitEnvironment(
     GIT_NO_REPLACE_OBJECTS: '1',
     GIT_CONFIG_COUNT: String(config.length),
   };
-  // GIT_SSH_COMMAND keeps git from starting ssh, and overrides the core.sshCommand with which a source names its key.
+  // GIT_SSH_COMMAND, which keeps git from starting ssh, would override the core.sshCommand with which a source names
+  // its key.
   if (config.some(([key]) => key === 'core.sshCommand')) {
     delete environment.GIT_SSH_COMMAND;
     environment.GIT_ALLOW_PROTOCOL += ':ssh';

@@ -6,7 +6,7 @@ export function isRedirect({ stderr }: GitResult): boolean {
   return /The requested URL returned error: 30[12378]/.test(stderr);
 }
 
-/** Returns true if the server serves only commits that branches and tags name, and none by its number. */
+/** Returns true if the server serves only commits that branches and tags name, and none by its id. */
 export function refusesCommits({ stderr }: GitResult): boolean {
   return /Server does not allow request for unadvertised object/.test(stderr);
 }
@@ -17,8 +17,8 @@ export function missesBranch({ code, stderr }: GitResult): boolean {
 }
 
 /**
- * Returns the cause, for people, if the server or the connection is to blame.
- * Returns null if this host's copy may be damaged.
+ * Returns a message with the cause if the server or the connection is to blame. Returns null if this host's copy may be
+ * damaged.
  */
 export function explainRemote(remote: Remote, { stderr }: GitResult): string | null {
   const { url, hasCredentials, hadQuery } = remote;
@@ -54,7 +54,7 @@ export function explainRemote(remote: Remote, { stderr }: GitResult): string | n
   return null;
 }
 
-/** Returns the most significant line of git's output, for failures without an explanation above. */
+/** Returns the most significant line of git's output. Used if `explainRemote` does not explain a failure. */
 export function lastLine({ stderr, code, killedBy }: GitResult): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const said = lines.findLast((line) => /^(fatal|error):/.test(line)) ?? lines.findLast((line) => line !== '');

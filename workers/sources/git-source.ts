@@ -117,7 +117,7 @@ export class GitSource implements RepositorySource {
     try {
       await this.#read(url, before, signal, (copy, commit) => copy.subject(commit));
     } catch (error) {
-      // After a forced push, a server may have removed the commit.
+      // The commit is gone, for example after a forced push, so there is nothing to compare.
       if (error instanceof SourceError) return null;
       throw error;
     }

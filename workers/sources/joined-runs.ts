@@ -41,12 +41,12 @@ export class JoinedRuns<T> {
     run.result = Promise.resolve()
       .then(() => work(controller.signal, () => this.#close(key, run)))
       .finally(() => this.#close(key, run));
-    // Each caller gets the error, but there may be no caller left.
+    // Ignored here: each caller gets the error, but there may be no caller left.
     run.result.catch(() => undefined);
     return run;
   }
 
-  /** From now on callers make a new run. */
+  /** Closes a run to further callers, who then start a new run. */
   #close(key: string, run: Run<T>): void {
     if (this.#waiting.get(key) === run) this.#waiting.delete(key);
   }

@@ -3,15 +3,23 @@ import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
 import type { Db } from '../../shared/core/database/database-client.js';
 import { exists } from '../../shared/core/exists.js';
-import { FOLDER_ID_FILE, PUSHED_FOLDER, parsePushedAddress, repositoryFolder } from '../../shared/pushes/model.js';
-import { findRepository } from '../../shared/pushes/store.js';
+import {
+  branchRef,
+  FOLDER_ID_FILE,
+  PUSHED_FOLDER,
+  parsePushedAddress,
+  repositoryFolder,
+} from '../../shared/pushes/model.js';
+import { arrivingCommit, findRepository } from '../../shared/pushes/store.js';
 import { newFetchToken, WORKER_NAME } from '../../shared/secrets/internal-token.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
+import { starterNode } from '../../shared/services/service-source.js';
 import { SourceError } from '../failures/explained-errors.js';
 import { Git, gitNetwork } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
 import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
+import { starterSource } from './starter-source.js';
 
 export interface PushedSourceOptions {
   db: Db;
@@ -21,10 +29,10 @@ export interface PushedSourceOptions {
 
 const SHA = /^[0-9a-f]{40}$/;
 
-/** The source of pushed repositories, which are not polled. */
+/** Reads repositories that were pushed to the platform. They are not polled, so `heads` is missing. */
 export type PushedRepositorySource = Pick<RepositorySource, 'resolve' | 'checkout'>;
 
-/** Creates a source that passes each address to the source that reads it. */
+/** Combines the sources: the address of a repository decides which of them reads it. */
 export function createSources({
   git,
   pushed,
@@ -32,14 +40,15 @@ export function createSources({
   git: RepositorySource;
   pushed: PushedRepositorySource;
 }): RepositorySource {
-  const of = (url: string) => (parsePushedAddress(url) === null ? git : pushed);
+  const unpushed = (url: string) => (starterNode(url) === null ? git : starterSource);
+  const of = (url: string) => (parsePushedAddress(url) === null ? unpushed(url) : pushed);
   return {
     resolve: (request) => of(request.url).resolve(request),
     checkout: (request) => of(request.url).checkout(request),
-    heads: (request) => git.heads(request),
-    messageOf: (request) => git.messageOf(request),
-    changedPaths: (request) => git.changedPaths(request),
-    // Copies of pushed repositories are in the same folder.
+    heads: (request) => unpushed(request.url).heads(request),
+    messageOf: (request) => unpushed(request.url).messageOf(request),
+    changedPaths: (request) => unpushed(request.url).changedPaths(request),
+    // Also removes old copies of pushed repositories, which are in the same folder.
     sweep: () => git.sweep(),
   };
 }
@@ -59,10 +68,13 @@ export class PushedSource implements PushedRepositorySource {
     return join(this.#options.config.dataDir, 'mirrors');
   }
 
-  async resolve({ url, ref, signal }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
+  async resolve({ url, ref: wanted, signal }: RepositoryRequest & { ref: string }): Promise<ResolvedCommit> {
+    const { serviceId } = parts(url);
+    const arriving = SHA.test(wanted) ? null : await arrivingCommit(this.#options.db, serviceId, branchRef(wanted));
+    const ref = arriving ?? wanted;
     const local = await this.#local(url, signal);
     if (local !== null) {
-      const sha = await local.find(SHA.test(ref) ? ref : `refs/heads/${ref}`);
+      const sha = await local.find(SHA.test(ref) ? ref : branchRef(ref));
       if (sha === null) throw missing(ref);
       return { sha, message: await local.subject(sha) };
     }
@@ -117,7 +129,7 @@ export class PushedSource implements PushedRepositorySource {
 
   async #remoteHead(url: string, branch: string, signal: AbortSignal): Promise<string> {
     const { address, config } = this.#remote(url);
-    const args = ['ls-remote', '--', address, `refs/heads/${branch}`];
+    const args = ['ls-remote', '--', address, branchRef(branch)];
     const listed = await this.#git.run({ args, config, signal });
     if (listed.code !== 0) throw unreachable(address, lastLine(listed));
     const sha = listed.stdout.split('\t')[0] ?? '';

@@ -19,8 +19,8 @@ const MAX_MEASURED = 10_000;
 const measuring = new JoinedRuns<void>();
 
 /**
- * Turns attributes off, so that a checkout has exactly the measured bytes. Attributes of a repository could multiply
- * them: a line end, an `$Id$` or a character grows.
+ * Turns attributes off, so that a checkout has exactly the measured bytes. Attributes can make line ends, `$Id$` and
+ * characters of other encodings longer.
  */
 const NO_ATTRIBUTES = '* -text -eol -ident -filter -working-tree-encoding\n';
 
@@ -65,7 +65,7 @@ export class Mirror {
     await removeTree(this.#path, { signal: this.#signal });
   }
 
-  /** Returns the commit with this name or number in the copy; null if there is none. */
+  /** Returns the full id of the commit with this name or id in the copy; null if there is none. */
   async find(sha: string): Promise<string | null> {
     const { code, stdout } = await this.#run(['rev-parse', '-q', '--verify', '--end-of-options', `${sha}^{commit}`]);
     return code === 0 ? stdout.trim() : null;
@@ -93,7 +93,7 @@ export class Mirror {
   }
 
   /**
-   * Fetches all branches and tags, or the ref of a pull request, from a server that serves no commit by its number. The
+   * Fetches all branches and tags, or the ref of a pull request, from a server that serves no commit by its id. The
    * caller holds the lock.
    */
   async fetchAll(url: string, config: Settings, pullRef?: string): Promise<GitResult> {

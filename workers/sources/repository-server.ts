@@ -9,7 +9,7 @@ import { TooManyBranches } from './repository-source.js';
 const MAX_REDIRECTS = 3;
 const BRANCHES_NAMED = 10;
 const HEADS = 'refs/heads/';
-/** A longer list of branches is not read. */
+/** The longest list of branches that is read. */
 const MAX_LIST = {
   bytes: 1024 ** 2,
   problem: 'the repository has too many branches to list them',
@@ -20,7 +20,10 @@ const SHA = /^[0-9a-f]{40}$/;
 export interface FoundRef {
   remote: Remote;
   sha: string;
-  /** The branch that was used because the repository lacks the default name. */
+  /**
+   * The repository's default branch, if it was used because the repository has no branch with the name that services
+   * use by default.
+   */
   defaultBranch?: string;
 }
 
@@ -34,14 +37,13 @@ export class RepositoryServer {
     this.#options = options;
   }
 
-  /** Checks an address (see `openRemote`). */
   open(address: string): Promise<Remote> {
     return openRemote(address, this.#options);
   }
 
   /**
-   * Returns the commits of those of these references that exist, or of all branches.
-   * Throws `SourceError`, and `TooManyBranches` if all are wanted and cannot be listed.
+   * Returns the commit of each of these references that exists, or those of all branches. Throws `SourceError`, and
+   * `TooManyBranches` if all are wanted and cannot be listed.
    */
   async refs(
     remote: Remote,

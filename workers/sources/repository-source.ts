@@ -3,14 +3,17 @@ export interface ResolvedCommit {
   sha: string;
   /** The commit's subject line. */
   message: string;
-  /** The repository's default branch, if it was used because the repository lacks the default name. */
+  /**
+   * The repository's default branch, if it was used because the repository has no branch with the name that services
+   * use by default.
+   */
   defaultBranch?: string;
 }
 
 export interface RepositoryRequest {
   /** The stored address. Its user and password are used and never shown. */
   url: string;
-  /** The ref of a pull request with the commit, for servers that serve no commit by its number. */
+  /** The ref of a pull request with the commit, for servers that serve no commit by its id. */
   pullRef?: string;
   signal: AbortSignal;
 }
@@ -25,8 +28,8 @@ export class TooManyBranches extends SourceError {}
  */
 export interface RepositorySource {
   /**
-   * Returns the commit of a branch, tag or number (40 hex digits), with its message. If a repository lacks the branch
-   * that services have by default, uses the repository's own default branch: many call it `master`.
+   * Returns the commit of a branch, tag or id (40 hex digits), with its message. If a repository lacks the branch that
+   * services have by default, uses the repository's own default branch: many call it `master`.
    */
   resolve(request: RepositoryRequest & { ref: string }): Promise<ResolvedCommit>;
   /**
@@ -34,7 +37,7 @@ export interface RepositorySource {
    */
   checkout(request: RepositoryRequest & { sha: string; directory: string }): Promise<void>;
   /**
-   * Returns the newest commits of those of these branches that exist, or of all branches. Asks the repository once and
+   * Returns the newest commit of each of these branches that exists, or of all branches. Asks the repository once and
    * does not copy it. Throws `TooManyBranches` if all are wanted and cannot be listed.
    */
   heads(request: RepositoryRequest & { branches: readonly string[] | 'all' }): Promise<Map<string, string>>;

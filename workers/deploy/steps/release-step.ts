@@ -59,11 +59,16 @@ function isBuiltSite({ image, service, deployment }: DeploymentRun): boolean {
 }
 
 async function healthy(run: DeploymentRun): Promise<DeploymentEvent> {
-  await run.say('The release is healthy; the route moves to it');
+  const together = run.deployment.together_id !== null;
+  await run.say(
+    together
+      ? 'The release is healthy; the route moves to it when all services that go live with it are ready'
+      : 'The release is healthy; the route moves to it',
+  );
   // The log is complete before any reader can see that the deployment has ended.
   await run.channel.close();
   run.signal.throwIfAborted();
-  return { type: 'routeSwitched' };
+  return { type: together ? 'prepared' : 'routeSwitched' };
 }
 
 /**
@@ -107,7 +112,7 @@ async function startOldRelease(
     await deps.runtime.release(old, AbortSignal.timeout(deps.config.releaseTimeoutSeconds * 1000));
     await channel.write('system', 'The previous release is running again', 'warn');
   } catch (error) {
-    // The sweep of releases without a replica tries again.
+    // Logged and not thrown, because the sweep of releases without a replica tries again.
     await channel.write('system', `The previous release does not start: ${errorMessage(error)}`, 'error');
   }
 }
@@ -126,7 +131,6 @@ async function sayPort(run: DeploymentRun, { deploymentId }: ReleaseSpec): Promi
  * If a worker dies here, the next one only repeats the wait.
  */
 export async function confirmEdges(run: DeploymentRun): Promise<DeploymentEvent> {
-  // If no edge runs, there is nothing to wait for.
   if (run.deployment.edges !== 0) {
     await edgesApplied(run.deps.db, run.deployment.service_id, null, run.signal, EDGES_MS);
   }

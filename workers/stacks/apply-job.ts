@@ -1,0 +1,111 @@
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { AppError, errorMessage } from '../../shared/core/error-registry.js';
+import { cancelOpenDeployments } from '../../shared/deployments/store.js';
+import type { Payloads } from '../../shared/queues/work-catalog.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { STACK_APPLIES } from '../../shared/stacks/kind.js';
+import type { ApplyRow, Step, StepRow } from '../../shared/stacks/model.js';
+import {
+  failStep,
+  findNextStep,
+  finishStep,
+  getStack,
+  listApplyDeployments,
+  lockNextStep,
+} from '../../shared/stacks/store.js';
+import type { JobHelpers } from '../engine/job-helpers.js';
+import { type Handler, type Outcome, perform } from '../engine/perform-record.js';
+import { ExplainedError } from '../failures/explained-errors.js';
+import { nothingWentLive, settleTogether } from '../together/settle-together.js';
+import type { JobDeps } from '../worker-deps.js';
+import { performStep } from './perform-step.js';
+
+/** How long an apply leaves its slot before it looks at its deployments again, in milliseconds. */
+const POLL_INTERVAL_MS = 1_000;
+
+/** Why an apply failed, for the person who asked for it. */
+class ApplyError extends ExplainedError {}
+
+/** Steps that are done after the deployments have gone live, so that nothing is deleted that still serves. */
+const AFTER_DEPLOYMENTS: ReadonlySet<Step['op']> = new Set(['service.delete', 'group.delete', 'stack.delete']);
+
+/** Handles the queue `stack-apply`. */
+export function applyJob(deps: JobDeps, { applyId }: Payloads['stack-apply'], helpers: JobHelpers): Promise<string> {
+  return perform<ApplyRow>(deps, applyHandler(deps), applyId, helpers);
+}
+
+/**
+ * Returns the handler of one apply. Each step is an event: its change, its entry in the journal and the fence are one
+ * transaction. So a step is done once, and another worker continues at the first step that is not done.
+ */
+function applyHandler(deps: JobDeps): Handler<ApplyRow> {
+  const { db, keyring } = deps;
+  let steps: readonly Step[] | undefined;
+  let refused: StepRow | undefined;
+
+  function stepsOf({ id, sealed_steps }: ApplyRow): readonly Step[] {
+    if (sealed_steps === null) throw new ApplyError('the steps of the apply were erased');
+    steps ??= JSON.parse(openFrom(keyring, SEALED.stackSteps, id, sealed_steps)) as Step[];
+    return steps;
+  }
+
+  async function doNextStep(trx: Transaction, apply: ApplyRow): Promise<void> {
+    const row = await lockNextStep(trx, apply.id);
+    const stack = await getStack(trx, apply.stack_id);
+    const step = row && stepsOf(apply)[row.position];
+    if (row === undefined || step === undefined) throw new Error(`the apply ${apply.id} has no such step`);
+    if (stack === undefined) throw new ApplyError('the stack was deleted');
+    try {
+      await finishStep(trx, row, await performStep(trx, { deps, apply, stack }, step));
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      refused = row;
+      throw new ApplyError(`${row.op} ${row.name}: ${reasonOf(error)}`);
+    }
+  }
+
+  return {
+    kind: STACK_APPLIES,
+    async run({ record: apply, helpers }) {
+      // The step before may have queued something.
+      deps.dispatcher.wake();
+      const next = await findNextStep(db, apply.id);
+      if (next === undefined || AFTER_DEPLOYMENTS.has(next.op)) {
+        const outcome = await lookAtDeployments(deps, apply);
+        if (outcome !== null) return outcome;
+      }
+      if (next === undefined) return { event: 'succeeded' };
+      helpers.report(`${next.op} ${next.name}`);
+      return { event: 'stepped' };
+    },
+    async onEvent(trx, apply) {
+      if (apply.status === 'running') await doNextStep(trx, apply);
+    },
+    async beforeEnd({ record }, { state, cause }) {
+      if (state === 'failed' && refused !== undefined) await failStep(db, refused, cause);
+      if (state === 'cancelled') await cancelDeployments(deps, record);
+    },
+  };
+}
+
+function reasonOf(error: AppError): string {
+  return [errorMessage(error), ...(error.details ?? []).map(({ path, message }) => `${path} ${message}`)].join('; ');
+}
+
+/** Returns null if all deployments are live. Throws `ApplyError` once all have ended and some are not. */
+async function lookAtDeployments(deps: JobDeps, { id, together }: ApplyRow): Promise<Outcome | null> {
+  const decision = together ? await settleTogether(deps, id) : null;
+  const deployments = await listApplyDeployments(deps.db, id);
+  if (deployments.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for deployments' };
+  const failed = deployments.filter(({ status }) => status !== 'live');
+  if (failed.length === 0) return null;
+  if (decision?.type === 'giveUp') throw new ApplyError(nothingWentLive(decision.reason));
+  const texts = failed.map(({ name, status, error }) => `the deployment of ${name} ${status}${error && `: ${error}`}`);
+  throw new ApplyError(texts.join('; '));
+}
+
+async function cancelDeployments({ db }: JobDeps, { id }: ApplyRow): Promise<void> {
+  for (const { id: deploymentId, service_id: serviceId, open } of await listApplyDeployments(db, id)) {
+    if (open) await db.transaction((trx) => cancelOpenDeployments(trx, { serviceId, deploymentId }));
+  }
+}

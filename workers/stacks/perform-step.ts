@@ -1,0 +1,263 @@
+import { randomInt } from 'node:crypto';
+import type { Transaction } from '../../shared/core/database/database-client.js';
+import { COMPLETE } from '../../shared/core/database/page.js';
+import { AppError, conflict } from '../../shared/core/error-registry.js';
+import { queueDeployment, queueRollback } from '../../shared/deployments/commands.js';
+import { getDeployment } from '../../shared/deployments/store.js';
+import { addDomain, platformNames, removeDomain } from '../../shared/domains/commands.js';
+import { listDomains } from '../../shared/domains/store.js';
+import { createGroup, linkService, unlinkService } from '../../shared/groups/commands.js';
+import { deleteGroupRow, findGroupView, lockGroup } from '../../shared/groups/store.js';
+import { deleteService, setArchived } from '../../shared/lifecycle/commands.js';
+import { createService } from '../../shared/lifecycle/create-service.js';
+import { updateService } from '../../shared/lifecycle/update-service.js';
+import { isDataKind } from '../../shared/services/model.js';
+import { findServiceView, lockServiceView, type ServiceView } from '../../shared/services/store.js';
+import { type ApplyRow, type StackRow, type Step, type StepContent, VOLUME_APART } from '../../shared/stacks/model.js';
+import { claimResource, findResource, forgetStack, releaseResource } from '../../shared/stacks/store.js';
+import type { VariableContent } from '../../shared/variables/model.js';
+import { setVariables } from '../../shared/variables/set-variables.js';
+import { addVolume, deleteVolume, growVolume } from '../../shared/volumes/commands.js';
+import { listVolumes, type VolumeView } from '../../shared/volumes/store.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/** What the steps of one apply share. */
+export interface ApplyContext {
+  deps: Pick<JobDeps, 'keyring' | 'config'>;
+  apply: Pick<ApplyRow, 'id' | 'workspace_id' | 'actor' | 'reads_protected' | 'together'>;
+  stack: StackRow & { project_id: string };
+}
+
+/** What the journal notes of a step. */
+export interface StepResult {
+  resourceId?: string;
+  deploymentId?: string;
+}
+
+/**
+ * Does one step by the commands of the API's routes, in the transaction of its entry in the journal.
+ * Throws what these commands throw, and not_found for a resource that was deleted meanwhile.
+ */
+export async function performStep(trx: Transaction, context: ApplyContext, step: Step): Promise<StepResult> {
+  const { deps, apply, stack } = context;
+  const { workspace_id: workspaceId, actor } = apply;
+  const authorize = authorizeOf(apply);
+  const lock = (name: string) => lockOwn(trx, context, name);
+  switch (step.op) {
+    case 'group.create': {
+      const environmentId = stack.environment_id;
+      const groupId = await createGroup(trx, { workspaceId, name: step.group, environmentId, authorize });
+      await claimResource(trx, stack.id, { groupId }, step.group);
+      return { resourceId: groupId };
+    }
+    case 'service.create': {
+      const { service: name, kind, configuration } = step;
+      const placement = { projectId: stack.project_id, environmentId: stack.environment_id };
+      const input = { workspaceId, actor, name, kind, configuration, placement, variables: [], deploy: false };
+      const { id } = await createService(trx, deps, { ...input, idempotency: null, authorize });
+      await claimResource(trx, stack.id, { serviceId: id }, name);
+      return { resourceId: id };
+    }
+    case 'service.update': {
+      const service = await lock(step.service);
+      const { name, configuration } = step;
+      await updateService(trx, deps, { service, actor, name, configuration, authorize, needEngine: () => undefined });
+      return { resourceId: service.id };
+    }
+    case 'service.archive': {
+      const service = await lock(step.service);
+      await setArchived(trx, service.id, step.archived);
+      return { resourceId: service.id };
+    }
+    case 'volume.create': {
+      const service = await lock(step.service);
+      const { volume: name, mountPath, sizeGb } = step;
+      await addVolume(trx, service, { name, mountPath, sizeGb });
+      return { resourceId: service.id };
+    }
+    case 'volume.grow': {
+      const service = await lock(step.service);
+      const volume = await volumeOf(trx, service, step.volume);
+      if (volume === undefined) throw gone(`volume ${step.volume}`);
+      await growVolume(trx, service, volume.id, step.sizeGb);
+      return { resourceId: service.id };
+    }
+    case 'volume.delete': {
+      const service = await lock(step.service);
+      const volume = await volumeOf(trx, service, step.volume);
+      if (volume !== undefined) await deleteVolume(trx, volume);
+      return { resourceId: service.id };
+    }
+    case 'variables.set':
+      return setOwn(trx, context, step);
+    case 'groups.link':
+      return link(trx, context, step);
+    case 'domain.create': {
+      const service = await lock(step.service);
+      await addDomain(trx, { service, hostname: step.hostname, own: platformNames(deps.config) });
+      return { resourceId: service.id };
+    }
+    case 'domain.delete': {
+      const service = await lock(step.service);
+      const { items } = await listDomains(trx, service.id, COMPLETE);
+      const domain = items.find(({ hostname }) => hostname === step.hostname);
+      if (domain !== undefined) await removeDomain(trx, service.id, domain.id);
+      return { resourceId: service.id };
+    }
+    case 'service.deploy': {
+      const service = await lock(step.service);
+      const togetherId = await togetherIdOf(trx, apply, service);
+      const { id } = await queueDeployment(trx, deps, { service, actor, trigger: 'api', togetherId, authorize });
+      return { resourceId: service.id, deploymentId: id };
+    }
+    case 'service.rollback': {
+      const service = await lockServiceView(trx, workspaceId, step.serviceId);
+      const source = await getDeployment(trx, step.deploymentId);
+      if (service === undefined || source === undefined) throw gone(`service ${step.name}`);
+      authorize({ protectedEnvironment: service.environment_protected });
+      const togetherId = await togetherIdOf(trx, apply, service);
+      const { id } = await queueRollback(trx, deps, { service, source, actor, togetherId, authorize });
+      return { resourceId: service.id, deploymentId: id };
+    }
+    case 'service.delete': {
+      const service = await lockServiceView(trx, workspaceId, step.serviceId);
+      await releaseResource(trx, { serviceId: step.serviceId });
+      if (service === undefined || service.lifecycle_status === 'deleting') return { resourceId: step.serviceId };
+      authorize({ protectedEnvironment: service.environment_protected });
+      await deleteService(trx, { service, actor });
+      return { resourceId: step.serviceId };
+    }
+    case 'group.delete': {
+      await lockGroup(trx, workspaceId, step.groupId);
+      await deleteGroupRow(trx, step.groupId);
+      return { resourceId: step.groupId };
+    }
+    case 'stack.delete':
+      await forgetStack(trx, stack.id);
+      return {};
+  }
+}
+
+/** Permits what the person who asked for the apply could do then. */
+function authorizeOf({ reads_protected }: ApplyContext['apply']) {
+  return ({ protectedEnvironment }: { protectedEnvironment: boolean }): void => {
+    if (protectedEnvironment && !reads_protected) throw new AppError('forbidden');
+  };
+}
+
+async function lockOwn(trx: Transaction, { apply, stack }: ApplyContext, name: string): Promise<ServiceView> {
+  const id = await findResource(trx, stack.id, 'service', name);
+  const service = id === undefined ? undefined : await lockServiceView(trx, apply.workspace_id, id);
+  if (service === undefined) throw gone(`service ${name}`);
+  authorizeOf(apply)({ protectedEnvironment: service.environment_protected });
+  return service;
+}
+
+/**
+ * Returns the apply with whose deployments this one of a service goes live; null if it goes live alone, as databases do.
+ * Throws conflict if the service has a volume, because two of its releases cannot run beside each other.
+ */
+async function togetherIdOf(
+  trx: Transaction,
+  { id, together }: ApplyContext['apply'],
+  service: ServiceView,
+): Promise<string | null> {
+  if (!together || isDataKind(service.kind)) return null;
+  if ((await listVolumes(trx, service.id)).length > 0) throw conflict(`${service.name} ${VOLUME_APART}`);
+  return id;
+}
+
+async function volumeOf(trx: Transaction, { id }: ServiceView, name: string): Promise<VolumeView | undefined> {
+  return (await listVolumes(trx, id)).find((volume) => volume.name === name);
+}
+
+async function setOwn(
+  trx: Transaction,
+  context: ApplyContext,
+  { owner, set, unset }: Extract<Step, { op: 'variables.set' }>,
+): Promise<StepResult> {
+  const { deps, apply, stack } = context;
+  const workspaceId = apply.workspace_id;
+  let id: string;
+  if ('service' in owner) {
+    ({ id } = await lockOwn(trx, context, owner.service));
+  } else {
+    const groupId = await findResource(trx, stack.id, 'group', owner.group);
+    if (groupId === undefined) throw gone(`group ${owner.group}`);
+    await lockGroup(trx, workspaceId, groupId);
+    id = groupId;
+  }
+  const written = [];
+  for (const { key, scope, content } of set) {
+    written.push({ key, scope, content: await contentOf(trx, stack, content) });
+  }
+  await setVariables(trx, deps, {
+    workspaceId,
+    owner: 'service' in owner ? { serviceId: id } : { groupId: id },
+    set: written,
+    unset,
+    authorize: authorizeOf(apply),
+  });
+  return { resourceId: id };
+}
+
+async function contentOf(trx: Transaction, stack: StackRow, content: StepContent): Promise<VariableContent> {
+  if ('value' in content) return content;
+  if ('generate' in content) return { value: generated(content.generate) };
+  const { reference } = content;
+  if ('serviceId' in reference) return { reference };
+  const serviceId = await findResource(trx, stack.id, 'service', reference.service);
+  if (serviceId === undefined) throw gone(`service ${reference.service}`);
+  return { reference: { serviceId, key: reference.key } };
+}
+
+const CHARACTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** Returns random letters and digits, which need no quoting anywhere. */
+function generated(length: number): string {
+  return Array.from({ length }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('');
+}
+
+/** Makes the groups of a service those of the step, in their order. */
+async function link(
+  trx: Transaction,
+  context: ApplyContext,
+  { service: name, groups }: Extract<Step, { op: 'groups.link' }>,
+): Promise<StepResult> {
+  const { apply, stack } = context;
+  const wanted: string[] = [];
+  for (const group of groups) {
+    const id = 'groupId' in group ? group.groupId : await findResource(trx, stack.id, 'group', group.group);
+    if (id === undefined) throw gone('group' in group ? `group ${group.group}` : 'group');
+    wanted.push(id);
+  }
+  const serviceId = await findResource(trx, stack.id, 'service', name);
+  if (serviceId === undefined) throw gone(`service ${name}`);
+  const before = await groupsOf(trx, apply.workspace_id, serviceId);
+  const views = new Map<string, NonNullable<Awaited<ReturnType<typeof findGroupView>>>>();
+  // Groups are locked before their services, in one order.
+  for (const id of [...new Set([...before, ...wanted])].sort()) {
+    await lockGroup(trx, apply.workspace_id, id);
+    const view = await findGroupView(trx, apply.workspace_id, id);
+    if (view !== undefined) views.set(id, view);
+  }
+  const authorize = authorizeOf(apply);
+  for (const id of before) {
+    const group = views.get(id);
+    if (group !== undefined) await unlinkService(trx, { group, serviceId, authorize });
+  }
+  for (const [position, id] of wanted.entries()) {
+    const group = views.get(id);
+    if (group === undefined) throw gone('group');
+    await linkService(trx, { group, serviceId, authorize, position });
+  }
+  return { resourceId: serviceId };
+}
+
+async function groupsOf(trx: Transaction, workspaceId: string, serviceId: string): Promise<string[]> {
+  return (await findServiceView(trx, workspaceId, serviceId))?.environment_group_ids ?? [];
+}
+
+function gone(what: string): AppError {
+  return new AppError('not_found', `The ${what} was deleted meanwhile; plan and apply again`);
+}

@@ -1,0 +1,90 @@
+import type { DeploymentState } from '../../shared/deployments/model.js';
+import type { ApplyStatus } from '../../shared/stacks/model.js';
+
+/** A deployment that the apply has queued. Times are in milliseconds since the epoch. */
+export interface GroupDeployment {
+  /** The name of its service. */
+  name: string;
+  status: DeploymentState;
+  error: string;
+  /** False for a database: it goes live by itself, before the others. */
+  together: boolean;
+  admitted: boolean;
+  cancelRequested: boolean;
+  /** False if the release has replicas and none of them is ready. */
+  ready: boolean;
+  /** When its last step began or ended. */
+  progressedAt: number;
+  finishedAt: number | null;
+  /** How long a build of it may take, in milliseconds. */
+  limitMs: number;
+}
+
+/** The deployments of an apply that go live together, as PostgreSQL has them. */
+export interface Group {
+  applyStatus: ApplyStatus;
+  applyCancelRequested: boolean;
+  /** Why the group was given up; empty if it was not. */
+  givenUp: string;
+  /** Names of services that the apply has not deployed yet. */
+  undeployed: readonly string[];
+  deployments: readonly GroupDeployment[];
+  now: number;
+}
+
+export type GroupDecision =
+  | { type: 'wait'; for: string[] }
+  /** All are prepared: all routes move now. */
+  | { type: 'switch' }
+  /** The routes have moved. */
+  | { type: 'switched' }
+  /** No route moves any more. */
+  | { type: 'giveUp'; reason: string };
+
+/** Sorts deployments that have not ended behind those that have. */
+const OPEN = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Decides whether the deployments of an apply go live together (design, section 9). Waits for each other last at most as
+ * long as the longest build of them may take, counted since the last step of any of them, while none is running.
+ */
+export function decideTogether(group: Group): GroupDecision {
+  const { applyStatus, givenUp, undeployed, deployments, now } = group;
+  const members = deployments.filter(({ together }) => together);
+  if (members.some(({ status }) => status === 'switched' || status === 'live')) return { type: 'switched' };
+  const reason = givenUp || reasonToGiveUp(group);
+  if (reason !== '') return { type: 'giveUp', reason };
+
+  const missing = [...undeployed, ...deployments.filter((each) => !isThere(each)).map(({ name }) => name)];
+  if (missing.length === 0) return { type: 'switch' };
+  const works = deployments.some(({ status, admitted }) => admitted && isWorking(status));
+  const limitMs = Math.max(...deployments.map((each) => each.limitMs));
+  const idleMs = now - Math.max(...deployments.map(({ progressedAt }) => progressedAt));
+  // While the apply still queues deployments, its own lease bounds it.
+  if (applyStatus !== 'queued' && undeployed.length === 0 && !works && idleMs > limitMs) {
+    const those = missing.length === 1 ? 'was' : 'were';
+    return {
+      type: 'giveUp',
+      reason: `${missing.join(', ')} ${those} not ready within ${Math.round(limitMs / 1000)} s`,
+    };
+  }
+  return { type: 'wait', for: missing };
+}
+
+function reasonToGiveUp({ applyStatus, applyCancelRequested, deployments }: Group): string {
+  const [ended] = deployments
+    .filter(({ status, cancelRequested }) => status === 'failed' || status === 'cancelled' || cancelRequested)
+    .toSorted((one, other) => (one.finishedAt ?? OPEN) - (other.finishedAt ?? OPEN));
+  if (ended?.status === 'failed') return `the deployment of ${ended.name} failed: ${ended.error}`;
+  if (applyCancelRequested || applyStatus === 'cancelled') return 'the apply was cancelled';
+  if (ended !== undefined) return `the deployment of ${ended.name} was cancelled`;
+  return applyStatus === 'failed' ? 'the apply failed' : '';
+}
+
+function isWorking(status: DeploymentState): boolean {
+  return status === 'queued' || status === 'building' || status === 'releasing';
+}
+
+function isThere({ together, status, ready }: GroupDeployment): boolean {
+  return together ? status === 'prepared' && ready : status === 'live';
+}
