@@ -9,6 +9,7 @@ import { restoreJob } from './operations/restore-job.js';
 import { routingJob } from './operations/routing-job.js';
 import { runtimeActionJob } from './operations/runtime-action-job.js';
 import { runJob } from './runs/run-job.js';
+import { applyJob } from './stacks/apply-job.js';
 
 /** The handler of every queue in the catalog. A queue without a handler does not compile. */
 export const HANDLERS: JobHandlers = {
@@ -22,4 +23,5 @@ export const HANDLERS: JobHandlers = {
   'log-ingest': logIngestJob,
   detection: detectionJob,
   commit: commitJob,
+  'stack-apply': applyJob,
 };

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 
 export interface Host {
-  /** Workers with the same DATA_DIR are on one host: they share images, processes and caches. */
+  /** Workers with the same DATA_DIR have the same id, because they share images, processes and caches. */
   id: string;
   name: string;
 }

@@ -5,6 +5,7 @@ import { createDatabase, installationId } from '../shared/core/database/database
 import { Listener } from '../shared/core/database/listener.js';
 import { assertMigrated } from '../shared/core/database/migrate.js';
 import { errorMessage } from '../shared/core/error-registry.js';
+import { IdleMemory } from '../shared/core/idle-memory.js';
 import { createLogger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
 import { Lifecycle } from '../shared/core/process-lifecycle.js';
@@ -30,7 +31,6 @@ import { WorkerPool } from './engine/worker-pool.js';
 import { HANDLERS } from './handlers-by-queue.js';
 import { Heartbeat } from './heartbeat.js';
 import { identifyHost } from './host-id.js';
-import { IdleMemory } from './idle-memory.js';
 import { LogSink } from './logs/log-sink.js';
 import { openNetwork } from './network/open-network.js';
 import { loadReleaseSpec } from './releases/release-spec.js';
@@ -204,7 +204,7 @@ try {
       network_isolation: sandbox.network !== null,
       runs_images: containers !== null || sandbox.runsImages,
       measures_usage: config.runtime === 'swarm' || sandbox.measuresUsage,
-      enters_replicas: config.runtime === 'process' && sandbox.level !== 'rootless',
+      enters_replicas: config.runtime === 'process',
       data_kinds: dataKinds,
     },
     () => pool.running,
@@ -214,7 +214,7 @@ try {
   lifecycle.onEnd('idle memory', () => idleMemory.close());
   idleMemory.start();
   await heartbeat.start();
-  // Deployments may be waiting for a worker.
+  // Deployments may have been waiting for a worker.
   dispatcher.wake();
   log.info(
     {

@@ -74,7 +74,6 @@ function newOwner(id: string): ProcessIdentity | null {
 
 type CacheOwner = Pick<BuildRequest, 'serviceId' | 'clearCache' | 'userNumber' | 'configuration'>;
 
-/** Returns the largest cache that a service may have, in MB. */
 function mostCacheMb(plan: string): number {
   return Math.max(MIN_CACHE_MB, (planOf(plan).storageGb ?? 0) * 1024);
 }
@@ -124,7 +123,9 @@ export async function removeCaches(
   return found.size;
 }
 
-/** Every service's cache may have this size, in MB. Above it, the storage of the service's plan is the limit. */
+/**
+ * The smallest limit for a service's cache, in MB. If the storage of the service's plan is larger, that is the limit.
+ */
 const MIN_CACHE_MB = 2048;
 
 /**
@@ -136,7 +137,9 @@ export function openCache(deps: DiscardDeps, request: CacheOwner, context: Pick<
   return openFolder(deps, cacheFolder(deps.dataDir, request.serviceId), request, context, own);
 }
 
-/** Does as `openCache` for the layers that builds of the service's Dockerfile have made. */
+/**
+ * Makes the folder for the layers that builds of the service's Dockerfile have made. Empties it as `openCache` does.
+ */
 export function openImageCache(
   deps: DiscardDeps,
   request: CacheOwner,

@@ -4,7 +4,7 @@ import type { ServiceKind } from '../../shared/services/model.js';
 import type { Masker } from '../masking/masker.js';
 
 export interface BuildRequest {
-  /** Names the processes and folders of this attempt: `<deploymentId>-<fence>`. */
+  /** Names the processes and folders of one attempt: `<deploymentId>-<fence>`. */
   id: string;
   workspaceId: string;
   serviceId: string;
@@ -22,9 +22,9 @@ export interface BuildRequest {
 
 export interface BuildContext {
   signal: AbortSignal;
-  /** Writes a line to the build log. The build's output waits for the promise. */
+  /** Writes a line to the build log. No more of the build's output is read until the promise settles. */
   log: (message: string, level?: 'info' | 'warn' | 'error') => Promise<void>;
-  /** Knows the secrets, so that a long line is not cut inside of a secret. `log` itself masks lines. */
+  /** Finds secrets, so that a long line is not cut inside of one. `log` itself masks lines. */
   masker?: Masker;
   /** True if the repository has submodules, which are not checked out. The checkout sets it. */
   hasSubmodules?: boolean;

@@ -79,7 +79,9 @@ export async function createBuilders(options: BuildersOptions): Promise<Builders
   };
 }
 
-/** Resolves digests by a container engine. The engine's large client is loaded when the first image is deployed. */
+/**
+ * Returns a function that asks the engine for an image's digest. The engine's large client is loaded at its first call.
+ */
 function inEngine(engine: Engine): DigestResolver {
   return async (name, account) => {
     const { resolveDigest } = await import('../docker/pull-image.js');

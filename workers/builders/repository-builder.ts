@@ -106,7 +106,7 @@ class Leftovers {
     this.#options = options;
   }
 
-  /** Removes them in the background, unless that happened a moment ago. No build waits for it. */
+  /** Removes these leftovers in the background, unless a removal began a moment ago. No build waits for the removal. */
   removeSoon(): void {
     if (performance.now() - this.#removedAt < LEFTOVERS_MS) return;
     this.remove().catch((error: unknown) => {
@@ -150,7 +150,8 @@ class RepositoryBuild {
   }
 
   async run(): Promise<BuiltImage> {
-    // Measuring the cache takes as long as the checkout. If the checkout fails, nothing awaits the measurement.
+    // The cache is measured during the checkout, which takes about as long. If the checkout fails, nothing awaits the
+    // measurement, so its failure is ignored.
     this.#cache.catch(() => undefined);
     const { hasSubmodules } = await this.#limit.within('the checkout', () =>
       checkOut({
@@ -287,16 +288,13 @@ class RepositoryBuild {
 /** Most projects that install something have one of these files. */
 const INSTALLED_FROM = [...LOCK_FILES, ...MARKS];
 
-/**
- * Guesses, before detection, whether a command will run.
- * So its sandbox can be prepared meanwhile.
- */
+/** Guesses, before detection, whether a command will run, so that its sandbox can be prepared meanwhile. */
 async function installsSomething(app: string, kept: KeptDependencies): Promise<boolean> {
   const names = await readdir(app);
   return INSTALLED_FROM.some((name) => names.includes(name)) && !(await kept.isNoted());
 }
 
-/** Returns what runs in place of a command that users see; null if the command itself runs. */
+/** Returns the command that runs in place of the one that users see; if there is none, the same command. */
 function directly({ starts }: BuildPlan, startCommand: string): string {
   return starts.find(({ command }) => command === startCommand)?.direct ?? startCommand;
 }

@@ -4,7 +4,7 @@ import type { JobHelpers } from '../engine/job-helpers.js';
 import type { JobDeps } from '../worker-deps.js';
 import { considerEvent } from './consider-event.js';
 
-/** If a repository takes longer to answer, the job tries again. In milliseconds. */
+/** If a repository takes longer to answer, in milliseconds, the job is tried again. */
 const TIMEOUT_MS = 5 * 60_000;
 
 /**

@@ -79,7 +79,7 @@ export async function considerEvent(
       if (!last) throw new NotYet(error.message);
       return end(error.message);
     }
-    // A person can solve this, for example a used-up budget. A later poll tries again.
+    // A person can remove the cause of an `AppError`, for example a used-up budget. A later poll tries again.
     if (error instanceof AppError)
       return end([error.message, ...(error.details ?? []).map(({ message }) => message)].join('; '));
     throw error;

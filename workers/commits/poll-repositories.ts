@@ -51,7 +51,7 @@ export async function pollRepositories(deps: PollDeps): Promise<string[]> {
   return found;
 }
 
-/** Starts to watch services that deploy on commit, and stops to watch others. */
+/** Starts watching services that deploy on commit, and stops watching all others. */
 async function syncWatches({ db, keyring, log }: PollDeps): Promise<void> {
   for (const service of await unsyncedServices(db, SYNCED)) {
     const address = addressOf(keyring, service);
@@ -83,7 +83,7 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
     await recordPoll(deps.db, fingerprint, { pauseMs: pauseBeforePoll({ hooked, failures: 0 }), error: '' });
     return found;
   } catch (error) {
-    // The address may contain a secret. A `SourceError` never shows secrets, other errors may.
+    // The address may contain a secret. A `SourceError` never shows secrets, but other errors may show them.
     const shown = error instanceof SourceError ? errorMessage(error) : 'it did not answer in time';
     if (failures === 0)
       deps.log.info({ services: services.map(({ id }) => id) }, `a repository cannot be polled: ${shown}`);
@@ -114,8 +114,8 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
 }
 
 /**
- * Returns the commits of the services' branches. If a service wants previews, returns those of all branches, unless
- * they are too many.
+ * Returns the commits of the services' branches. If a service wants previews, returns the commits of all branches,
+ * unless there are too many branches.
  */
 async function headsOf(
   { source, log }: PollDeps,
@@ -146,7 +146,7 @@ async function noteOwnBranch({ db, log }: PollDeps, service: PolledService, ther
   }
 }
 
-/** Notes a service's branches for automatic previews, and stores an event for each new or changed one. */
+/** Records a service's branches for automatic previews, and stores an event for each new or changed one. */
 async function wantPreviews(
   { db }: PollDeps,
   { id, configuration, branches_noted }: PolledService,
@@ -162,7 +162,7 @@ async function wantPreviews(
   );
 }
 
-/** Stores an event if the commit is new. If a branch was never deployed, its first commit is only noted. */
+/** Stores an event if the commit is new. If the branch was never deployed, only records its first commit. */
 async function report({ db }: PollDeps, serviceId: string, branch: string, sha: string): Promise<boolean> {
   switch (noveltyOf(sha, await knownCommits(db, serviceId, branch))) {
     case 'known':

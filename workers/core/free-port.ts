@@ -13,7 +13,7 @@ export async function freePort(range: { first: number; last: number }, taken: Re
   throw new ReleaseError(`no port from ${range.first} to ${range.last} is free (RUNTIME_PORTS)`);
 }
 
-/** Tries every address of the host, because none is given. */
+/** Tries to listen on every address of the host. */
 function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

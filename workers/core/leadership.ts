@@ -53,7 +53,7 @@ export class Leadership {
         );
         if (rows[0]?.locked && !this.#closed) this.#set(true);
       } else {
-        // This fails if the connection was lost without an error.
+        // This query fails if the connection was lost without an error.
         await this.#client.query('select 1');
       }
     } catch (error) {

@@ -32,10 +32,9 @@ export interface RemovalOptions {
 }
 
 /**
- * Removes a file or folder, even if a tenant has made that difficult.
- * Deep paths, names in any encoding, no permissions. Follows no link and does not touch mounted file systems. Throws an
- * error that names what is left; an abort rejects with the signal's reason. All code of the workers that removes a
- * folder with content must use this function.
+ * Removes a file or folder, even if deep paths, odd names or missing permissions make that difficult. Follows no link
+ * and does not touch mounted file systems. Throws an error that names what is left; an abort rejects with the signal's
+ * reason. All code of the workers that removes a folder with content must use this function.
  */
 export async function removeTree(path: string, options: RemovalOptions = {}): Promise<void> {
   const deadline = AbortSignal.timeout(options.timeoutMs ?? REMOVAL_MS);

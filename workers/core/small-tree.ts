@@ -28,8 +28,9 @@ export async function removeSmallTree(path: string): Promise<boolean> {
 }
 
 /**
- * Changes the owner of a small tree that belongs to this process's user. Returns false if the tree is not small.
- * The root comes last: if it is closed to others, the new owner cannot enter the tree before.
+ * Changes the owner of a small tree that belongs to this process's user.
+ * Returns false if the tree is not small. The root is changed last. If it is closed to others, the new owner can
+ * enter the tree only after all of it has changed.
  */
 export async function ownSmallTree(path: string, uid: number, gid: number): Promise<boolean> {
   try {

@@ -13,8 +13,8 @@ export interface SweepEachOptions<T> {
 }
 
 /**
- * Does a sweep's work for each item, and returns all their lines.
- * A failure is logged. Neither a failed nor a slow item keeps the sweep from the others.
+ * Does a sweep's work for each item, and returns the lines of all. A failure is logged. Neither a failed nor a slow
+ * item keeps the sweep from the others.
  */
 export async function sweepEach<T>(
   items: readonly T[],

@@ -7,12 +7,12 @@ import type { AdminAddress } from './settle-postgres.js';
 
 /** The databases of one host: a machine, or a whole swarm. Jobs, sweeps and controllers use both in the same way. */
 export interface DataHost {
-  /** The value of `data_servers.host_id` for its servers. */
+  /** The value of `data_servers.host_id` for the servers of this host. */
   readonly hostId: string;
   readonly health: ServerHealth;
-  /** Returns the path of the server's program on this host, which checks backups. Throws `ReleaseError` if it is missing. */
+  /** Returns the path, on this host, of the program that checks backups. Throws `ReleaseError` if there is none. */
   programOf(spec: ReleaseSpec): Promise<string>;
-  /** Returns the server's data folder; null if this worker's host cannot read it. Then the server sends its files. */
+  /** Returns the server's data folder; null if this worker's host cannot read it and the server must send its files. */
   dataFolderOf(serviceId: string): string | null;
   /** Returns the size of the server's data without PostgreSQL's write-ahead log, in bytes; null if it cannot be measured now. */
   measure(row: DataServerRow, admin: AdminAddress | null): Promise<number | null>;
@@ -35,17 +35,14 @@ export interface VolumeFiles {
   remove(name: string): Promise<void>;
   /** Writes the marker with the id of the service and syncs it to the disk. */
   writeMarker(): Promise<void>;
-  /** Returns a folder of this worker's host for unpacking and checking a copy before `adopt`. */
+  /** Returns a folder of this worker's host for unpacking and checking a backup before `adopt`. */
   stagingOf(name: string): string;
   /** Copies the folder `data` of the staging folder to the volume, below `name`, and syncs it to the disk. */
   adopt(name: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
-/**
- * Returns those of these names that restores made and that no operation needs. `statusOf` returns an operation's
- * status.
- */
+/** Returns the names that restores have made and no operation needs. `statusOf` returns an operation's status. */
 export async function restoreLeftovers(
   names: readonly string[],
   statusOf: (operationId: string) => Promise<string | null>,

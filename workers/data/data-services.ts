@@ -6,13 +6,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { decideVolume, redisConfiguration } from '../../shared/data/model.js';
-import {
-  type DataServerRow,
-  forgetDataServer,
-  isHeld,
-  recordInitialized,
-  volumesToRemove,
-} from '../../shared/data/store.js';
+import { type DataServerRow, forgetDataServer, recordInitialized, volumesToRemove } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { limitsOf } from '../../shared/services/plan-catalog.js';
 import type { ToolchainStore } from '../builders/toolchains/toolchain-store.js';
@@ -23,6 +17,7 @@ import { scopeOf } from '../network/network-model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox, SandboxSpec } from '../sandbox/sandbox.js';
 import { folderBytes } from '../volumes/folder-bytes.js';
+import { isHeld } from '../volumes/holds.js';
 import { type DataHost, restoreLeftovers, serverOnHost, type VolumeFiles } from './data-host.js';
 import type { HostServers } from './data-kinds.js';
 import { DataVolume } from './data-volume.js';
@@ -68,7 +63,6 @@ export class DataServices implements DataHost {
     return new DataVolume({ dataDir: config.dataDir, log }, serviceId);
   }
 
-  /** Chooses the port of a server that starts (see `ServerPorts`). */
   async claimPort(spec: ReleaseSpec, taken: TakenPorts): Promise<number> {
     return this.#ports.claim(await serverOnHost(this.#deps, spec.serviceId), spec.slug, taken);
   }
@@ -213,7 +207,6 @@ export class DataServices implements DataHost {
     return removed;
   }
 
-  /** Removes the volumes of deleted services from this host. Returns how many. */
   async removeVolumes(): Promise<number> {
     const { db, hostId } = this.#deps;
     const rows = await volumesToRemove(db, hostId);

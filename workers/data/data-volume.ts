@@ -14,7 +14,7 @@ const MAX_VERSION_BYTES = 16;
 export class DataVolume extends VolumeFolder {
   async observe(initialized: boolean): Promise<ObservedVolume> {
     const data = await TenantFolder.open(this.data).catch(unlessExpected);
-    // The content is never shown. If it is not a version, the server itself refuses it.
+    // The content of this file is never shown. If it is not a version, the server itself refuses it.
     const version = (await data?.text('PG_VERSION', MAX_VERSION_BYTES).catch(unlessExpected)) ?? '';
     await data?.close();
     return {
@@ -49,7 +49,9 @@ export class DataVolume extends VolumeFolder {
   }
 }
 
-/** Returns null if a file is missing, or is something that the server has not made. */
+/**
+ * Returns null for the error of a missing file, or of something that the server has not made. Throws any other error.
+ */
 function unlessExpected(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT' || error instanceof TenantFileError) return null;
   throw error;

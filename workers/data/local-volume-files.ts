@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type DiscardDeps, discardTree } from '../core/remove-folders.js';
 import { TenantFolder } from '../volumes/tenant-folder.js';
+import type { VolumeFolder } from '../volumes/volume-folder.js';
 import { DATA, type VolumeFiles } from './data-host.js';
-import type { DataVolume } from './data-volume.js';
 
 /** Opens a volume of this host. Makes its folder if it is missing, for example after a disk was replaced. */
-export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Promise<VolumeFiles> {
+export async function openLocalVolume(deps: DiscardDeps, volume: VolumeFolder): Promise<VolumeFiles> {
   const { folder } = volume;
   await mkdir(folder, { recursive: true, mode: 0o711 });
   const pathOf = (name: string) => join(folder, name);
@@ -23,7 +23,7 @@ export async function openLocalVolume(deps: DiscardDeps, volume: DataVolume): Pr
     // The staging folder is on the volume itself, so that `adopt` copies nothing.
     stagingOf: pathOf,
     adopt: async (name) => {
-      // A server of the tenant has checked the copy, and could have left a link there.
+      // Follows no link: a server of the tenant has checked the copy, and could have left a link there.
       const data = await TenantFolder.open(join(pathOf(name), DATA));
       await data.close();
       await runLimited('sync', process.platform === 'linux' ? ['-f', pathOf(name)] : []);

@@ -3,14 +3,13 @@ import type { Db } from '../../shared/core/database/database-client.js';
 import type { Logger } from '../../shared/core/log.js';
 import { openPasswords } from '../../shared/data/commands.js';
 import { ADMIN_USER } from '../../shared/data/model.js';
-import { type DataServerRow, findDataServer, holdDataServer, releaseHold, renewHold } from '../../shared/data/store.js';
+import { type DataServerRow, findDataServer } from '../../shared/data/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { getService } from '../../shared/services/store.js';
 import { ReleaseError } from '../failures/explained-errors.js';
-import { loadReleaseSpec } from '../releases/release-spec.js';
-import { runningReleases } from '../releases/release-store.js';
 import { replicasOf } from '../replicas/store.js';
 import type { RuntimeDriver } from '../runtime/runtime-driver.js';
+import { whileStopped } from '../volumes/hold-service.js';
 import type { DataHost } from './data-host.js';
 
 /** A running data server and how to reach it from this host. */
@@ -19,7 +18,7 @@ export interface DataServer {
   /** The major version of PostgreSQL; '' for redis. */
   version: string;
   serviceId: string;
-  /** The data folder; null if this host cannot read it. Then the server sends its files. */
+  /** The data folder; null if this host cannot read it and the server must send its files. */
   dataFolder: string | null;
   /** The platform's own user, which has all privileges. */
   admin: { host: string; port: number; user: string; password: string; database: string };
@@ -61,48 +60,18 @@ export async function openDataServer(deps: DataAccessDeps, serviceId: string): P
   };
 }
 
-/** Interval between renewals of a hold, in milliseconds. */
-const HOLD_RENEW_MS = 15_000;
-
 /**
  * Stops a service's server, runs `work` on its volume, and starts it again, even if `work` fails.
- * Nothing can start the server meanwhile: a deployment that tries fails. Resolves when the server accepts connections.
- * The signal of `work` aborts if the hold is lost. Throws `ReleaseError` if another operation holds the server, and
- * what `work` throws.
+ * Resolves when the server accepts connections. Throws as `whileStopped` does, and `ReleaseError` if this host does not
+ * have the volume.
  */
 export async function holdServer(
   deps: DataAccessDeps,
   serviceId: string,
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const { db, runtime } = deps;
   await ownServer(deps, serviceId);
-  const token = await holdDataServer(db, serviceId);
-  if (token === null) throw new ReleaseError('somebody else works on its volume; try again later');
-  const lost = new AbortController();
-  const renewal = setInterval(() => {
-    renewHold(db, serviceId, token).then(
-      (held) => held || lost.abort(new ReleaseError('the hold of the server was lost')),
-      () => undefined,
-    );
-  }, HOLD_RENEW_MS);
-  try {
-    for (const deploymentId of await runningReleases(db, serviceId)) await runtime.stop(deploymentId);
-    await work(lost.signal);
-  } finally {
-    clearInterval(renewal);
-    await releaseHold(db, serviceId, token);
-    await startAgain(deps, serviceId);
-  }
-}
-
-/** Starts the live release again, unless the service is suspended. */
-async function startAgain({ db, keyring, runtime, config }: DataAccessDeps, serviceId: string): Promise<void> {
-  const service = await getService(db, serviceId);
-  if (!service?.live_deployment_id || service.lifecycle_status !== 'active') return;
-  const spec = await loadReleaseSpec(db, keyring, service.live_deployment_id);
-  const signal = AbortSignal.timeout(config.releaseTimeoutSeconds * 1000);
-  await runtime.release(spec, signal);
+  await whileStopped(deps, serviceId, work);
 }
 
 /** Returns the row of a server whose volume is on this host. */

@@ -5,9 +5,9 @@ import { quote } from '../core/quote.js';
 const LOCK_SECONDS = 30;
 
 /**
- * Returns a shell command that runs `script` while it holds the lock of the folder `$DATA`.
- * The kernel holds the lock until the server's last process has ended. PostgreSQL's own check of process ids sees no
- * process of another namespace.
+ * Returns a shell command that runs `script` while it holds the lock of the folder `$DATA`. The kernel holds the lock
+ * until the server's last process has ended. PostgreSQL's own check of process ids does not suffice: it sees no process
+ * of another namespace.
  */
 function locked(script: string): string {
   const inner = quote(script);

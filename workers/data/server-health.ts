@@ -28,7 +28,7 @@ export class ServerHealth implements ServerProbe {
 
   /**
    * Returns why a server is not healthy; '' if it accepts connections and has the tenant's user and database. The first
-   * successful probe of each attempt makes these.
+   * successful probe of each attempt creates that user and database.
    */
   async probe(replica: Attempt, spec: ReleaseSpec): Promise<string> {
     const row = await findDataServer(this.#deps.db, spec.serviceId);
@@ -65,7 +65,6 @@ export class ServerHealth implements ServerProbe {
     return since === undefined ? 0 : Date.now() - since;
   }
 
-  /** Forgets a replica that is gone. */
   forget(replicaId: string): void {
     this.#settled.delete(replicaId);
     this.#silentSince.delete(replicaId);

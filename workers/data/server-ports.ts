@@ -7,7 +7,6 @@ import { ReleaseError } from '../failures/explained-errors.js';
 
 /** Ports of this host that a new server must not get. */
 export interface TakenPorts {
-  /** Ports of running replicas. */
   inUse: readonly number[];
   /** Ports of replicas that have just ended. The edge may still send requests to them. */
   resting: readonly number[];
@@ -39,7 +38,8 @@ export class ServerPorts {
       const kept = row.host_port;
       const reserved = await this.reserved(row.id);
       const others = new Set([...inUse, ...resting, ...reserved]);
-      // Its own server may reuse a resting port: the edge sends no requests to databases.
+      // A server may get back its own port even if a replica has just ended there: the edge sends no requests to
+      // databases.
       const isFree = kept !== null && !inUse.includes(kept) && !reserved.includes(kept);
       const port =
         tries === 0 && isFree

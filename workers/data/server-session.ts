@@ -48,7 +48,7 @@ export async function withSession<T>(
   if (path !== undefined) socket.connect = () => connect({ path });
   const client = new pg.Client({
     ...address,
-    // Without one, pg would send the password in the environment or in a file of the host.
+    // Without a password here, pg would send one from the environment or from a file of the host.
     password,
     ssl: false,
     stream: () => socket,

@@ -32,9 +32,9 @@ export interface WantedTenant {
 }
 
 /**
- * Makes the tenant's user and database if they are missing, and sets the user's limits.
- * These are password, connection limit and storage bound. May be repeated. The user owns its database and is no
- * superuser.
+ * Makes the tenant's user and database if they are missing, and configures the user.
+ * It sets the user's password, connection limit and storage bound. May be repeated. The user owns its database and is
+ * no superuser.
  */
 export async function settlePostgres(admin: AdminAddress, wanted: WantedTenant): Promise<void> {
   await asAdmin(admin, async (client) => {

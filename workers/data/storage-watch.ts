@@ -9,7 +9,7 @@ import { replicasOf } from '../replicas/store.js';
 import type { JobDeps } from '../worker-deps.js';
 import { type AdminAddress, endSessions, settlePostgres } from './settle-postgres.js';
 
-/** The number of servers that are measured at the same time. One that hardly answers takes half a minute. */
+/** The number of servers that are measured at the same time. A server that hardly answers takes half a minute. */
 const AT_ONCE = 4;
 
 /**

@@ -23,7 +23,7 @@ export interface RouteSyncOptions {
 }
 
 interface Batch {
-  /** Null for all services. */
+  /** The services to load; null for all. */
   ids: Set<string> | null;
   done: Promise<void>;
   finish: (error?: unknown) => void;
@@ -37,7 +37,7 @@ interface Batch {
 export class RouteSync {
   readonly #options: RouteSyncOptions;
   readonly #acknowledged = new Map<string, number>();
-  /** Applied versions that wait until requests of older ones have ended. */
+  /** Service → the applied version that waits until requests of older versions have ended. */
   readonly #draining = new Map<string, number>();
   #table: RouteTable = new Map();
   #next: Batch | null = null;
@@ -97,7 +97,7 @@ export class RouteSync {
         batch.finish(error);
       }
     }
-    // In the same turn as the check of #next, so that no request is lost in between.
+    // Set in the same turn of the event loop as the check of `#next`, so that no request is lost in between.
     this.#running = null;
   }
 

@@ -5,7 +5,7 @@ import { isRouted } from '../../shared/services/model.js';
 
 /** What a host serves. */
 export type Target =
-  /** With `holds` requests wait for a replica if there is none, or if none can be reached. */
+  /** If `holds` is set, requests wait for a replica if there is none, or if none can be reached. */
   | { type: 'proxy'; replicas: ReadyReplica[]; holds?: true }
   | {
       type: 'static';
@@ -13,7 +13,7 @@ export type Target =
       publishDirectory: string;
       /** The page that answers every unknown path; null if there is none. */
       fallback: string | null;
-      /** The path at which the pages expect the site (`/shop`); absent if it is `/`. */
+      /** The path below which the pages expect the site (`/shop`); absent if it is `/`. */
       base?: string;
       cacheProfile: ServiceConfiguration['cacheProfile'];
     }
@@ -22,7 +22,10 @@ export type Target =
 export interface Route {
   serviceId: string;
   host: string;
-  /** False for a host that leads elsewhere: a certificate authority could not check it. */
+  /**
+   * False for a host whose name resolves elsewhere: it gets no certificate, because a certificate authority could not
+   * check it.
+   */
   certified: boolean;
   /** Admitted addresses and ranges. An empty list admits all. */
   allow: string[];

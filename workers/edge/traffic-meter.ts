@@ -52,7 +52,7 @@ export class ServiceTraffic {
   }
 }
 
-/** Counts an edge's answers by service. It is as large as the route table. */
+/** Counts an edge's answers by service. It has an entry for each service of the route table. */
 export class TrafficMeter {
   readonly #services = new Map<string, ServiceTraffic>();
   #served: ReadonlySet<string> = new Set();

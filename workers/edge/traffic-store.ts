@@ -11,7 +11,7 @@ export interface Traffic {
   latency: readonly number[];
 }
 
-/** Adds an edge's counts to the current step, for all services in one statement. */
+/** Adds an edge's counts to the current time step of the metrics, for all services in one statement. */
 export async function recordTraffic(db: Db, traffic: readonly Traffic[]): Promise<void> {
   if (traffic.length === 0) return;
   // All edges use the same order, so that they never deadlock.

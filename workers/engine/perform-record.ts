@@ -19,7 +19,7 @@ import type { JobHelpers } from './job-helpers.js';
 
 /**
  * How long a record waits before it is tried again, if another record of its workspace is being worked on. In
- * milliseconds. It uses no slot meanwhile.
+ * milliseconds. A waiting record uses no slot.
  */
 const TURN_MS = 2_000;
 
@@ -34,9 +34,9 @@ export interface Work<Row extends WorkRow> {
 
 /** The result of one call of a handler. */
 export type Outcome =
-  /** An event in the kind's table of states, with the columns that change. The dashboard shows `says`. */
+  /** An event in the table of states, with the columns that change. The dashboard shows `says`. */
   | ({ event: string; says?: string } & Omit<Change, 'dueInMs'>)
-  /** The work cannot be done now or here. Another job becomes due after this time. */
+  /** The work cannot be done now or here. Another job becomes due after `laterInMs`. */
   | { laterInMs: number; says: string };
 
 type End = Extract<Action, { type: 'end' }>;
@@ -47,7 +47,7 @@ export interface Handler<Row extends WorkRow> {
   claim?: ClaimRules;
   /** Does the work of the record's state. Called again after each event that keeps the lease. */
   run(work: Work<Row>): Promise<Outcome>;
-  /** Returns the cause of a failure in the record's words. By default it is unchanged. */
+  /** Returns the cause of a failure as the record's error shows it. By default the cause is unchanged. */
   describe?(record: Row, cause: string): string;
   /** Hides the record's secrets in an error. */
   mask?(text: string): string;
@@ -98,7 +98,7 @@ export async function perform<Row extends WorkRow>(
   }
 }
 
-/** Records the result of a handler. Returns null if the worker still holds the record. */
+/** Records the outcome of a handler. Returns null if the worker still holds the record. */
 async function recordOutcome<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
@@ -141,7 +141,6 @@ function applyEvent<Row extends WorkRow>(
   });
 }
 
-/** Carries out a decision. */
 async function carryOut<Row extends WorkRow>(
   { db }: JobDeps,
   handler: Handler<Row>,
@@ -185,8 +184,7 @@ function masked({ mask }: Pick<Handler<WorkRow>, 'mask'>, fault: unknown): unkno
 }
 
 /**
- * Ends a job whose record was not claimed.
- * It has ended, or another record of its workspace is being worked on.
+ * Ends a job whose record was not claimed: the record has ended, or another record of its workspace is being worked on.
  */
 async function waitForTurn(deps: JobDeps, kind: WorkKind, id: string): Promise<string> {
   const open = kind.lease?.aloneInWorkspace === undefined ? null : await openRecord(deps.db, kind, id);

@@ -10,14 +10,17 @@ import type { JobDeps } from '../worker-deps.js';
 import type { JobHelpers } from './job-helpers.js';
 
 /**
- * A lock expires after this time without renewal. Together with the interval below, it bounds how long a dead worker's
- * job waits.
+ * A job's lock in the queue expires after this time without renewal. Together with the interval below, it bounds how
+ * long a dead worker's job waits.
  */
 const LOCK_MS = 5000;
 const STALLED_CHECK_MS = 2500;
 /** Seconds after which an idle worker asks for jobs. A new job or a lost connection wakes it sooner. */
 const DRAINED_S = 10;
-/** Many workers may die while a job runs. The job's record decides when to give up, not the queue. */
+/**
+ * How often a job may be taken from a dead worker. High, because the job's record decides when to give up, not the
+ * queue.
+ */
 const MAX_STALLED = 50;
 
 export interface RunningJob {
@@ -57,7 +60,6 @@ export class WorkerPool {
     this.#workers = QUEUE_NAMES.map((queue) => this.#createWorker(queue, engine, slots[queue] ?? QUEUES[queue].slots));
   }
 
-  /** The jobs that this process runs now. */
   get running(): RunningJob[] {
     return [...this.#running.values()];
   }
@@ -66,7 +68,7 @@ export class WorkerPool {
   async close(): Promise<void> {
     this.#closing = true;
     const closing = Promise.all(this.#workers.map((worker) => worker.close()));
-    // close() must mark the workers as closing before their jobs go back, or they would take them again.
+    // close() must mark the workers as closing before their jobs go back, or the workers would take these jobs again.
     await Promise.resolve();
     for (const worker of this.#workers) worker.cancelAllJobs('shutdown');
     await closing;

@@ -13,7 +13,8 @@ export type Failure =
   | { type: 'platformFault'; error: unknown };
 
 /**
- * Classifies an error that work has thrown. If the signal was aborted, its reason is the cause of every later error.
+ * Classifies an error that work has thrown. If the signal was aborted with an `Interrupted`, that is
+ * the cause, whatever the error is.
  */
 export function failureOf(error: unknown, signal: AbortSignal): Failure {
   const cause = signal.aborted && signal.reason instanceof Interrupted ? signal.reason : error;

@@ -21,7 +21,7 @@ export class ReleaseError extends ExplainedError {}
 /** A backup or a restore is impossible for a reason that a person can remove. Trying again at once would not help. */
 export class BackupError extends ExplainedError {}
 
-/** The command that installs the programs for images on Debian and Ubuntu. */
+/** The command that installs the programs which pull and build images, on Debian and Ubuntu. */
 const INSTALL_IMAGES = 'apt-get install runc conmon skopeo umoci buildah';
 
 /** Why a host without OCI containers cannot pull or build images, and what its operator can do. */

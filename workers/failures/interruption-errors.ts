@@ -1,4 +1,4 @@
-/** Why work was stopped from outside. It has not failed. */
+/** Why work was stopped from outside. A stop is not a failure. */
 export type Interruption = 'cancelled' | 'superseded' | 'shutdown';
 
 /** The reason of every abort signal in a worker. Code that catches it cleans up and throws it again. */

@@ -10,7 +10,7 @@ export interface FailureFacts {
 
 /** A failure that many projects have. */
 export interface KnownFailure {
-  /** For tests and readers of this table. */
+  /** A name for tests and for readers of the table. */
   name: string;
   phase?: FailureFacts['phase'];
   /**
@@ -18,7 +18,7 @@ export interface KnownFailure {
    * with a bound and after literal text, so that they take linear time for every output.
    */
   shows: RegExp;
-  /** Returns true if other facts agree. */
+  /** Returns true if the other facts fit as well. If absent, a matching line suffices. */
   when?: (facts: FailureFacts) => boolean;
   /** Two sentences: what happened, and what to do. */
   advice: (found: RegExpExecArray, facts: FailureFacts) => string;

@@ -4,7 +4,7 @@ import { DAYS_TO_EXPIRY, expiresOn } from '../../shared/logs/model.js';
 import { oldestBatch, setLastLogId } from './batch-store.js';
 import { storeRefusedBatch } from './refused-batch.js';
 
-/** How many lines one transaction moves, and how long a service's turn lasts, in milliseconds. */
+/** How many lines and batches one transaction moves, and how long a service's turn lasts. */
 const LINES_AT_ONCE = 5000;
 const BATCHES_AT_ONCE = 50;
 const TURN_MS = 200;
@@ -13,14 +13,14 @@ export interface IngestTurn {
   lines: number;
   /** The number of lines that could not be stored. The log has a warning in their place. */
   leftOut: number;
-  /** True if the turn is over and batches of the service still wait. */
+  /** True if the turn's time is over and batches of the service still wait. */
   more: boolean;
 }
 
 /**
  * Moves a service's waiting batches into its log, the oldest first (specification, Logs).
  * A turn lasts at most 200 ms, so that other services are not delayed. If another process moves batches of this service
- * now, it moves these as well, and this call returns at once.
+ * now, that process moves these batches as well, and this call returns at once.
  */
 export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn> {
   const turn: IngestTurn = { lines: 0, leftOut: 0, more: false };
@@ -30,7 +30,8 @@ export async function ingestTurn(db: Db, serviceId: string): Promise<IngestTurn>
     if (moved === 'busy') return turn;
     turn.lines += moved.lines;
     turn.leftOut += moved.leftOut;
-    // A process that found the lock taken has left its batch to this one, so read after the lock is released.
+    // A process that found the lock taken has left its batch to this one, so batches are looked for again after the
+    // release.
     if (!(await oldestBatch(db, serviceId))) return turn;
     if (Date.now() >= end) return { ...turn, more: true };
   }
@@ -72,8 +73,8 @@ async function ingestOnce(db: Db, serviceId: string, wait: '' | 'skip locked'): 
 }
 
 /**
- * Returns the last id that was given out.
- * The counter's row lock makes ids follow commit order, so that a reader who follows the cursor misses no line.
+ * Locks a service's counter and returns the last id that was given out; undefined if it is locked and `wait` is `skip
+ * locked`. Ids follow commit order because of this lock, so that a reader who follows the cursor misses no line.
  */
 async function lockCounter(trx: Transaction, serviceId: string, wait: string): Promise<number | undefined> {
   await trx.raw(

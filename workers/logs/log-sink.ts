@@ -30,7 +30,7 @@ export class LogSink {
     this.#dispatcher = dispatcher;
   }
 
-  /** Opens the log of one deployment. Close it before the deployment's terminal state is written. */
+  /** Opens the log of one deployment. Close the log before the deployment's terminal state is written. */
   open(options: ChannelOptions): LogChannel {
     return new LogChannel(options, {
       store: async (batches) => {
@@ -59,12 +59,12 @@ export class LogSink {
   }
 
   /**
-   * Stores a batch in the caller's transaction. Until that commits, no other line of the service is stored. If the
-   * lines must wait for older ones, wakes the dispatcher after the commit.
+   * Stores a batch in the caller's transaction. Until that transaction commits, no other line of the service is stored.
+   * If the lines must wait for older ones, wakes the dispatcher after the commit.
    */
   async append(batch: NewLogBatch, trx: Transaction): Promise<void> {
     if (await storeLines(trx, batch)) return;
-    // The caller handles a failed transaction. Then there is no batch to dispatch.
+    // If the transaction fails, its caller handles that, and there is no batch to dispatch.
     trx.executionPromise.then(
       () => this.#dispatcher.wakeLogs(),
       () => undefined,
@@ -93,7 +93,7 @@ export class LogChannel {
   #bytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #storing: Promise<void> = Promise.resolve();
-  /** True if lines of this log may be waiting. A line is stored at once only if none of its service waits. */
+  /** True if lines of this log may be waiting. A line is stored at once only if no other line of its service waits. */
   #waits = false;
 
   constructor(options: ChannelOptions, target: ChannelTarget) {

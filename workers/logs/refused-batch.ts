@@ -8,7 +8,7 @@ const MAX_SPLITS = 40;
 /**
  * Stores a service's oldest batch, which the database has refused as a whole, in halves.
  * For a part that is still refused, stores a line that says how much is left out. Deletes the batch, so that no other
- * one waits behind it. The caller holds the counter's lock.
+ * batch waits behind it. The caller holds the counter's lock.
  */
 export async function storeRefusedBatch(
   trx: Transaction,

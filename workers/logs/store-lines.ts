@@ -37,8 +37,8 @@ export function storeLines(db: Db, batch: NewLogBatch): Promise<boolean> {
 }
 
 /**
- * Does as `storeLines` for consecutive batches of one deployment and one run. Merges a small number of lines into one
- * statement.
+ * Stores consecutive batches of one deployment and one run as `storeLines` does. Merges a small number of lines into
+ * one statement.
  */
 export async function storeBatches(db: Db, batches: readonly NewLogBatch[]): Promise<boolean> {
   const [first] = batches;

@@ -27,7 +27,9 @@ export class Masker {
     this.#needles = new PrefixIndex(needles);
   }
 
-  /** The length of the longest form of a secret. This many characters must be known behind a cut. */
+  /**
+   * The length of the longest form of a secret. Where a text is cut, this many characters after the cut must be known.
+   */
   get lookahead(): number {
     return this.#needles.longest;
   }

@@ -52,14 +52,14 @@ function powersOf(base: number, size: number): Int32Array {
 }
 
 /**
- * Marks by length and hash, each with the length of the longest pattern that is a prefix of the mark. The hash table
- * uses open addressing in typed arrays, which is several times as fast as a Map and takes a third of its memory.
+ * A hash table of marks (see `PrefixIndex`), by length and hash. Each mark has the length of the longest pattern that
+ * is its prefix. Open addressing in typed arrays is several times as fast as a Map, and takes a third of its memory.
  */
 class Marks {
   #slots = new Int32Array(4 * 1024);
   #size = 0;
 
-  /** Returns -1 if there is no such mark. */
+  /** Returns the length of the longest pattern that is a prefix of the mark; -1 if there is no such mark. */
   get(length: number, first: number, second: number): number {
     const slots = this.#slots;
     const at = placeOf(slots, length, first, second);
@@ -120,7 +120,6 @@ export class PrefixIndex {
   /** Quickly excludes positions at which no pattern can begin, by a hash of the first characters. */
   readonly #filter = new Uint8Array(1 << FILTER_BITS);
   readonly #highest: number;
-  /** Length of the longest pattern. */
   readonly longest: number;
 
   /** Ignores patterns that are shorter than `MIN_PATTERN_LENGTH`. */

@@ -18,7 +18,7 @@ function escapedForText(value: string): string[] {
   return [
     json,
     ascii,
-    // Programs print strings between single quotes in this form.
+    // The JSON form with plain double quotes: programs print strings between single quotes in this form.
     json.replaceAll('\\"', '"'),
     json.replaceAll('/', '\\/'),
     value.replaceAll("'", "'\\''"),

@@ -4,19 +4,19 @@ import { foldUsage } from '../runtime/usage-store.js';
 import type { JobDeps } from '../worker-deps.js';
 
 /**
- * Returns how long a measurement of a replica is valid, in seconds.
- * So a late or failed one does no harm.
+ * Returns how long a measurement of a replica is valid, in seconds. This is more than two intervals, so that one late
+ * or failed measurement does no harm.
  */
 export function sampleSeconds({ metricsSeconds }: Pick<Config, 'metricsSeconds'>): number {
   return metricsSeconds * 2.5 + 1;
 }
 
-/** Adds the replicas' usage to the figures of their services. */
+/** Adds the replicas' usage to the metrics of their services. */
 export async function collectMetrics({ db, config }: Pick<JobDeps, 'db' | 'config'>): Promise<void> {
   await foldUsage(db, sampleSeconds(config));
 }
 
-/** Computes coarser figures from finer ones, and deletes old ones. None of this is a repair. */
+/** Computes coarser metrics from finer ones, and deletes old ones. Returns no lines, so that sweeps count no repair. */
 export async function keepMetrics({ db }: Pick<JobDeps, 'db'>): Promise<void> {
   await rollUp(db);
   await deleteOldMetrics(db);

@@ -58,7 +58,7 @@ export async function hostPackageSettings(): Promise<Record<string, string>> {
   );
 }
 
-/** Returns the IPv4 addresses of these servers. A name that does not resolve within `LOOKUP_MS` has none. */
+/** Returns the IPv4 addresses of these servers. A name that does not resolve within `LOOKUP_MS` has no address. */
 export async function resolveServers(servers: readonly NamedServer[]): Promise<Endpoint[]> {
   const found = await Promise.all(
     servers.map(async ({ host, port }) => (await addressesOf(host)).map((address) => ({ address, port }))),

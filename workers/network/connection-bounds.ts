@@ -1,6 +1,5 @@
 /** One sandbox's share of the table in which the host's kernel tracks all connections. */
 export interface ConnectionBounds {
-  /** Open connections. */
   atOnce: number;
   perSecond: number;
   /** True if the kernel can be told to forget closed connections of sandboxes sooner. */

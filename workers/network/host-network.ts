@@ -6,7 +6,6 @@ import { exists } from '../../shared/core/exists.js';
 import type { Logger } from '../../shared/core/log.js';
 import { resolvText } from './configured-servers.js';
 import { connectionTable } from './connection-bounds.js';
-import { type Ground, HOST_GROUND, strays } from './ground.js';
 import { HostsFiles } from './hosts-files.js';
 import {
   type Attachment,
@@ -24,6 +23,7 @@ import {
   admitRules,
   dismissRules,
   entryRules,
+  joinRules,
   loopbackRules,
   type NetworkSettings,
   networkRules,
@@ -34,6 +34,7 @@ import {
 } from './network-rules.js';
 import { MAKE, REMOVE, SET_PORTS } from './network-scripts.js';
 import { hostAddresses } from './network-settings.js';
+import { HOST_NAMESPACE, type ParentNamespace, strays } from './parent-namespace.js';
 import { nft, removeTable, runScript } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
@@ -47,25 +48,23 @@ const APPLY_TRIES = 20;
  */
 export class HostNetwork {
   readonly #settings: NetworkSettings;
-  readonly #ground: Ground;
+  readonly #parent: ParentNamespace;
   readonly #folder: string;
   readonly #log: Logger;
   readonly #slots: SlotFiles;
   readonly #names: HostsFiles;
-  /** Removals that run in the background. */
   readonly #pending = new Set<Promise<void>>();
   #applying: Promise<void> = Promise.resolve();
 
-  constructor(settings: NetworkSettings, log: Logger, ground: Ground = HOST_GROUND) {
+  constructor(settings: NetworkSettings, log: Logger, parent: ParentNamespace = HOST_NAMESPACE) {
     this.#settings = settings;
-    this.#ground = ground;
+    this.#parent = parent;
     this.#folder = join(settings.dataDir, 'network');
     this.#log = log;
     this.#slots = new SlotFiles(this.#folder);
     this.#names = new HostsFiles(join(this.#folder, 'hosts'));
   }
 
-  /** The kind of this network, as the setting NETWORK names it. */
   get level(): 'namespaces' | 'rootless' {
     return this.#settings.uplink === null ? 'namespaces' : 'rootless';
   }
@@ -88,13 +87,13 @@ export class HostNetwork {
   async attach(id: string, spec: NetworkSpec, port: number | null = null): Promise<Attachment> {
     assertScope(spec.scope);
     const { token, block } = this.#settings;
-    await this.#ensureGround();
+    await this.#ensureParent();
     const name = linkName(token, randomBytes(6).readUIntBE(0, 6));
     const hostsFile = await this.#names.fileOf(spec.scope);
     let slot = await this.#slots.claim({ id, name, ...spec });
     const address = this.#addressOf(slot);
     try {
-      const entry = port === null ? null : await this.#ground.open(slot, address, port);
+      const entry = port === null ? null : await this.#parent.open(slot, address, port);
       if (entry !== null) slot = await this.#slots.change({ ...slot, entry });
       const inside = usesLoopback(slot, this.#settings);
       const kind = inside ? 'loopback' : this.#settings.loopbackResolver === null ? 'plain' : 'resolver';
@@ -102,12 +101,13 @@ export class HostNetwork {
         MAKE,
         [name, gatewayOf(block), address, kind],
         inside ? loopbackRules(this.#settings) : '',
-        this.#ground.enter,
+        this.#parent.enter,
       );
-      const admitted = this.#nft(admitRules(this.#settings, slot)).catch(async () => {
+      const [settings, claimed] = [this.#settings, slot];
+      const admitted = this.#nft(joinRules(settings, claimed))
+        .catch(() => this.#nft(admitRules(settings, claimed)))
         // Another program has flushed the rules, so set all of them again, this one included.
-        await this.apply();
-      });
+        .catch(() => this.apply());
       for (const outcome of await Promise.allSettled([make, admitted])) {
         if (outcome.status === 'rejected') throw outcome.reason;
       }
@@ -118,7 +118,7 @@ export class HostNetwork {
     const entered = slot.entry ? { port: slot.entry.port } : {};
     return {
       join: this.#joining(name),
-      address: this.#ground.mirror(address),
+      address: this.#parent.mirror(address),
       ...entered,
       hostsFile,
       resolvFile: this.#resolvPath,
@@ -142,35 +142,33 @@ export class HostNetwork {
     this.#pending.add(pending);
   }
 
-  /** Makes the ground if it is missing, and then sets the rules again. */
-  async #ensureGround(): Promise<void> {
-    if (await this.#ground.ensure()) await this.apply();
+  async #ensureParent(): Promise<void> {
+    if (await this.#parent.ensure()) await this.apply();
   }
 
   async #remove(slot: NetworkSlot): Promise<void> {
-    await this.#ensureGround();
+    await this.#ensureParent();
     await Promise.all([
-      runScript(REMOVE, [slot.name], '', this.#ground.enter),
+      runScript(REMOVE, [slot.name], '', this.#parent.enter),
       // Rules for a link that is gone have no effect, and the next sweep sets all rules again.
       this.#nft(dismissRules(this.#settings, slot)).catch(() => undefined),
-      slot.entry ? this.#ground.shut(slot, this.#addressOf(slot)) : null,
+      slot.entry ? this.#parent.shut(slot, this.#addressOf(slot)) : null,
     ]);
     await this.#slots.release(slot, Date.now());
   }
 
-  /** Returns the sandboxes that have a namespace. */
   ids(): Promise<string[]> {
     return this.#slots.ids();
   }
 
   /** Returns true if this address is one of this host's namespaces. */
   owns(address: string): boolean {
-    return slotOf(this.#settings.block, this.#ground.mirror(address)) !== null;
+    return slotOf(this.#settings.block, this.#parent.mirror(address)) !== null;
   }
 
   /** Returns the sandbox's own address. `address` is the one at which the host reaches it. */
   ownAddress(address: string): string {
-    return this.#ground.mirror(address);
+    return this.#parent.mirror(address);
   }
 
   /**
@@ -200,7 +198,7 @@ export class HostNetwork {
   async setPorts(id: string, targets: readonly PortTarget[]): Promise<void> {
     const slot = await this.#slots.find(id);
     if (slot === null) throw new Error(`${id} has no network`);
-    await runScript(SET_PORTS, [slot.name], portRules(targets), this.#ground.enter);
+    await runScript(SET_PORTS, [slot.name], portRules(targets), this.#parent.enter);
   }
 
   /** Returns arguments before a command that let it join a sandbox's network; null if the sandbox has none. */
@@ -210,7 +208,7 @@ export class HostNetwork {
   }
 
   #joining(name: string): string[] {
-    return [...this.#ground.join, `--net=${join(this.#ground.namespaces, name)}`, '--'];
+    return [...this.#parent.join, `--net=${join(this.#parent.namespaces, name)}`, '--'];
   }
 
   /** Replaces all rules, with every existing namespace. */
@@ -236,12 +234,12 @@ export class HostNetwork {
   async sweep(): Promise<void> {
     await Promise.all(this.#pending);
     for (const slot of await this.#slots.orphans(Date.now())) await this.#remove(slot);
-    const found = await strays(this.#ground, namePrefix(this.#settings.token));
+    const found = await strays(this.#parent, namePrefix(this.#settings.token));
     const slots = await this.#slots.all();
     const known = new Set(slots.map(({ name }) => name));
     const left = found.filter((name) => !known.has(name));
     if (left.length > 0) {
-      await runScript(REMOVE, left, '', this.#ground.enter).then(
+      await runScript(REMOVE, left, '', this.#parent.enter).then(
         () => this.#log.warn({ names: left }, 'removed network namespaces that belong to no sandbox'),
         (error: unknown) => this.#log.error({ err: error }, `network namespaces stay: ${errorMessage(error)}`),
       );
@@ -260,12 +258,12 @@ export class HostNetwork {
     await Promise.all([this.#applying, ...this.#pending]);
     if ((await this.#slots.all()).length > 0) return;
     const { token } = this.#settings;
-    for (const table of [tableName(token), connectionTable(token)]) await removeTable(table, this.#ground.enter);
-    await this.#ground.end();
+    for (const table of [tableName(token), connectionTable(token)]) await removeTable(table, this.#parent.enter);
+    await this.#parent.end();
   }
 
   async #apply(): Promise<void> {
-    await this.#ground.ensure();
+    await this.#parent.ensure();
     const { uplink, ...settings } = this.#settings;
     // The host's addresses may change, for example those of a notebook.
     const current = { ...settings, uplink: uplink && { ...uplink, hostAddresses: hostAddresses() } };
@@ -278,14 +276,14 @@ export class HostNetwork {
       await this.#nft(networkRules(current, slots));
       set = names;
     }
-    await this.#ground.settle(
+    await this.#parent.settle(
       () => this.#slots.all(),
       (slot) => this.#addressOf(slot),
     );
   }
 
   async #slotAt(outside: string): Promise<NetworkSlot | null> {
-    const number = slotOf(this.#settings.block, this.#ground.mirror(outside));
+    const number = slotOf(this.#settings.block, this.#parent.mirror(outside));
     return number === null ? null : this.#slots.at(number);
   }
 
@@ -294,7 +292,7 @@ export class HostNetwork {
   }
 
   #nft(script: string): Promise<string> {
-    return nft(script, this.#ground.enter);
+    return nft(script, this.#parent.enter);
   }
 
   get #resolvPath(): string {

@@ -14,9 +14,7 @@ export interface NetworkSpec {
 
 /** One namespace with its link and its address. */
 export interface NetworkSlot {
-  /** The slot's number in the block of addresses. */
   number: number;
-  /** The sandbox that uses the slot. */
   id: string;
   /** The name of the namespace, and of its link on the host. Never reused. */
   name: string;
@@ -32,7 +30,6 @@ export interface NetworkSlot {
 /** A port of the host's loopback that leads to a port of a sandbox. */
 export interface Entry {
   port: number;
-  /** The port of the sandbox. */
   to: number;
 }
 
@@ -40,7 +37,6 @@ export interface Entry {
 export interface Attachment {
   /** Arguments before a command that let it join the namespace. */
   join: readonly string[];
-  /** The address at which the edge reaches the sandbox. */
   address: string;
   /** The port at which the edge reaches the sandbox, if it differs from the sandbox's own. */
   port?: number;

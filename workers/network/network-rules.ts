@@ -16,7 +16,6 @@ export interface NetworkSettings {
   resolvers: readonly string[];
   /** A name server on loopback, to which the gateway's port 53 is forwarded; null if there is none. */
   loopbackResolver: string | null;
-  /** The setting EGRESS_ALLOW. */
   egressAllow: readonly string[];
   /** Registries and proxies of the platform's environment, for builds. */
   sources: readonly Endpoint[];
@@ -36,11 +35,9 @@ export interface NetworkSettings {
 /** The link of slirp4netns: it opens connections on behalf of the namespace, as the platform's user. */
 interface Uplink {
   link: string;
-  /** The address of the namespace on the link. */
   address: string;
   /** The address that leads to the host's loopback. */
   gateway: string;
-  /** The host's own addresses. */
   hostAddresses: readonly string[];
 }
 
@@ -181,15 +178,23 @@ function uplinkRules({ loopbackPorts, publicEndpoints }: NetworkSettings, uplink
   ].filter((rule) => rule !== '');
 }
 
-/** Returns the nft script that adds one sandbox, at a cost that does not depend on their number. */
+/** Returns the nft script that makes the network of a sandbox's scope and adds the sandbox. */
 export function admitRules(settings: NetworkSettings, slot: NetworkSlot): string {
   const table = `inet ${tableName(settings.token)}`;
-  const { scope, name, use } = slot;
+  const { scope } = slot;
   return `
 add set ${table} m_${scope} { type ifname; }
 add chain ${table} n_${scope}
 flush chain ${table} n_${scope}
 add rule ${table} n_${scope} oifname @m_${scope} accept
+${joinRules(settings, slot)}`;
+}
+
+/** Returns the nft script that adds a sandbox to the network of its scope, in half of the time. Fails in nft without that network. */
+export function joinRules(settings: NetworkSettings, slot: NetworkSlot): string {
+  const table = `inet ${tableName(settings.token)}`;
+  const { scope, name, use } = slot;
+  return `
 add element ${table} m_${scope} { "${name}" }
 add element ${table} own { ${ownElement(settings, slot)} }
 add element ${table} network { ${networkElement(slot)} }

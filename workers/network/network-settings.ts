@@ -112,7 +112,6 @@ async function settleBlock(token: string, dataDir: string, alsoUsed: readonly st
   return block;
 }
 
-/** Returns the destinations of this host's routes, except those to our own namespaces. */
 async function routedRanges(prefix: string): Promise<string[]> {
   const routes = JSON.parse((await runTool('ip', ['-4', '-j', 'route', 'show', 'table', 'all'])) || '[]') as {
     dst: string;

@@ -5,21 +5,20 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import type { SandboxLevel } from '../sandbox/sandbox.js';
 import { isRoot } from '../sandbox/service-users.js';
-import { HOST_GROUND, strays } from './ground.js';
 import { HostNetwork } from './host-network.js';
 import { gatewayOf, namePrefix, overlaps } from './network-model.js';
 import { tableName } from './network-rules.js';
 import { settingsOf, tokenOf } from './network-settings.js';
 import { tryOut } from './network-trial.js';
-import { openRemainingRootless, openRootless } from './open-rootless.js';
+import { openRootless, prepareRootless } from './open-rootless.js';
 import { foreignNetworks, removeAbandonedNetworks } from './other-installations.js';
+import { HOST_NAMESPACE, strays } from './parent-namespace.js';
 import { nft } from './run-tool.js';
 import { SlotFiles } from './slot-files.js';
 
 interface Deps {
   config: Config;
   log: Logger;
-  /** The users that may connect to replicas. */
   edgeUsers: readonly number[];
 }
 
@@ -98,14 +97,19 @@ async function openIsolated({ config, log, edgeUsers }: Deps, level: SandboxLeve
  * Their rules stay, and each namespace is removed with its sandbox. Returns null if there is none, or if this worker
  * cannot manage it.
  */
-async function openRemaining({ config, log, edgeUsers }: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
-  if (level === 'rootless') return openRemainingRootless({ config, log }, level);
-  if (process.platform !== 'linux' || !isRoot() || level !== 'root') return null;
+async function openRemaining(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
+  const { config, log, edgeUsers } = deps;
+  if (process.platform !== 'linux' || level === 'none') return null;
   try {
     const dataDir = await realpath(config.dataDir);
     const used = await new SlotFiles(join(dataDir, 'network')).all();
-    if (used.length === 0 && (await strays(HOST_GROUND, namePrefix(tokenOf(dataDir)))).length === 0) return null;
-    const { network } = await claimBlock(dataDir, config, edgeUsers, log);
+    const isRootless = level === 'rootless';
+    const left = isRootless ? [] : await strays(HOST_NAMESPACE, namePrefix(tokenOf(dataDir)));
+    if (used.length + left.length === 0) return null;
+    const { network } = await (isRootless
+      ? prepareRootless(deps, dataDir)
+      : claimBlock(dataDir, config, edgeUsers, log));
+    if (isRootless) await network.open();
     await network.sweep();
     log.info({ sandboxes: used.length }, 'networks of older hosted processes stay until these end');
     return network;

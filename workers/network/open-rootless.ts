@@ -1,7 +1,6 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../../shared/core/config.js';
-import { errorMessage } from '../../shared/core/error-registry.js';
 import type { Logger } from '../../shared/core/log.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import type { SandboxLevel } from '../sandbox/sandbox.js';
@@ -10,10 +9,9 @@ import { HostNetwork } from './host-network.js';
 import { overlaps } from './network-model.js';
 import { hostAddresses, settingsOf, tokenOf } from './network-settings.js';
 import { tryOut } from './network-trial.js';
-import { RootlessGround, type UplinkNetwork, uplinkNetworks } from './rootless-ground.js';
+import { RootlessNamespace, type UplinkNetwork, uplinkNetworks } from './rootless-namespace.js';
 import { UPLINK_NAME } from './rootless-processes.js';
 import { runTool } from './run-tool.js';
-import { SlotFiles } from './slot-files.js';
 
 interface Deps {
   config: Config;
@@ -43,7 +41,7 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
   await mkdir(deps.config.dataDir, { recursive: true });
   const dataDir = await realpath(deps.config.dataDir);
-  const { network, uplink } = await prepare(deps, dataDir);
+  const { network, uplink } = await prepareRootless(deps, dataDir);
   try {
     const late = () => new Error(`the trial took longer than ${TRIAL_MS / 1000} s`);
     const trial = network.open().then(() => tryOut(network, uplink.gateway));
@@ -57,33 +55,13 @@ export async function openRootless(deps: Deps, level: SandboxLevel): Promise<Hos
   }
 }
 
-/**
- * Opens the network of older sandboxes, which stays until they end. Returns null if there is none, or if this worker
- * cannot manage it.
- */
-export async function openRemainingRootless(deps: Deps, level: SandboxLevel): Promise<HostNetwork | null> {
-  if (process.platform !== 'linux' || isRoot() || level !== 'rootless') return null;
-  try {
-    const dataDir = await realpath(deps.config.dataDir);
-    const used = await new SlotFiles(join(dataDir, 'network')).all();
-    if (used.length === 0) return null;
-    const { network } = await prepare(deps, dataDir);
-    await network.open();
-    await network.sweep();
-    deps.log.info({ sandboxes: used.length }, 'networks of older hosted processes stay until these end');
-    return network;
-  } catch (error) {
-    deps.log.warn({ err: error }, `networks of older hosted processes stay as they are: ${errorMessage(error)}`);
-    return null;
-  }
-}
-
-async function prepare({ config, log }: Deps, dataDir: string) {
+/** Makes the network without opening it. */
+export async function prepareRootless({ config, log }: Deps, dataDir: string) {
   // The platform is root in its namespace, and connections from outside come only through the uplink.
   const settings = await settingsOf(dataDir, config, { edgeUsers: [0], taken: [] });
   const named = [...settings.sources, ...settings.publicEndpoints].map(({ address }) => address);
   const uplink = freeUplink([...settings.egressAllow, ...named, settings.block]);
-  const ground = new RootlessGround({
+  const parent = new RootlessNamespace({
     folder: join(dataDir, 'network'),
     token: tokenOf(dataDir),
     network: uplink,
@@ -100,7 +78,7 @@ async function prepare({ config, log }: Deps, dataDir: string) {
       uplink: { link: UPLINK_NAME, address, gateway, hostAddresses: hostAddresses() },
     },
     log,
-    ground,
+    parent,
   );
   return { network, uplink };
 }

@@ -1,8 +1,8 @@
 import { exists } from '../../shared/core/exists.js';
 import { connectionTable } from './connection-bounds.js';
-import { HOST_GROUND, removeStrays } from './ground.js';
 import { namePrefix } from './network-model.js';
 import { NETWORK_TABLE, tableName } from './network-rules.js';
+import { HOST_NAMESPACE, removeStrays } from './parent-namespace.js';
 import { nft, removeTable } from './run-tool.js';
 
 interface ForeignTable {
@@ -39,7 +39,7 @@ export async function foreignNetworks(token: string): Promise<ForeignNetwork[]> 
 export async function removeAbandonedNetworks(token: string): Promise<void> {
   for (const other of await foreignNetworks(token)) {
     if (await exists(other.dataDir)) continue;
-    await removeStrays(HOST_GROUND, namePrefix(other.token)).catch(() => undefined);
+    await removeStrays(HOST_NAMESPACE, namePrefix(other.token)).catch(() => undefined);
     for (const table of [tableName(other.token), connectionTable(other.token)]) await removeTable(table);
   }
 }

@@ -19,12 +19,10 @@ const LOCK_MS = 30_000;
 interface State {
   /** The process whose namespaces stand for the host. */
   holder: ProcessIdentity;
-  /** slirp4netns, with its arguments. */
   uplink: (ProcessIdentity & { args: string }) | null;
 }
 
 interface Options {
-  /** The folder of the network's files. */
   folder: string;
   token: string;
   /** Arguments of slirp4netns. If they change, it is started again. */
@@ -53,7 +51,6 @@ export class RootlessProcesses {
     return this.#state.holder.pid;
   }
 
-  /** Returns true while slirp4netns runs. */
   async hasUplink(): Promise<boolean> {
     return this.#state !== null && this.#state.uplink !== null && (await isRunning(this.#state.uplink));
   }
@@ -171,8 +168,8 @@ export class RootlessProcesses {
   }
 
   /**
-   * Ends the sandboxes whose holder has ended, because they cannot be reached any more. Forgets their ports; the
-   * supervisor starts them again.
+   * Ends all sandboxes after the process that held their networks has ended, because nothing can reach them any more.
+   * Forgets their ports. The supervisor starts the sandboxes again.
    */
   async #killSandboxes(): Promise<void> {
     const { token } = this.#options;

@@ -45,12 +45,6 @@ export class SlotFiles {
     throw new Error(`No address is free for ${claim.id}: this host runs as many sandboxes as it has addresses`);
   }
 
-  /** Stores a changed slot, and resolves to it. */
-  async change(slot: NetworkSlot): Promise<NetworkSlot> {
-    await this.#write(slot);
-    return slot;
-  }
-
   /** Returns the slot of a sandbox; null if it has none. */
   async find(id: string): Promise<NetworkSlot | null> {
     const number = await readFile(join(this.#sandboxes, id), 'utf8').catch(() => '');
@@ -64,12 +58,10 @@ export class SlotFiles {
     return text === '' ? null : (JSON.parse(text) as NetworkSlot);
   }
 
-  /** Returns every slot that is in use. */
   async all(): Promise<NetworkSlot[]> {
     return (await this.#read()).filter(({ releasedAt }) => releasedAt === null);
   }
 
-  /** Returns the sandboxes that have a slot. */
   async ids(): Promise<string[]> {
     return readdir(this.#sandboxes).catch(() => []);
   }
@@ -77,13 +69,12 @@ export class SlotFiles {
   /** Releases a slot. An application's slot rests for `REST_MS`. */
   async release(slot: NetworkSlot, now: number): Promise<void> {
     if (slot.use === 'build') await rm(this.#path(slot.number), { force: true });
-    else await this.#write({ ...slot, releasedAt: now });
+    else await this.change({ ...slot, releasedAt: now });
     // The sandbox may have been made again meanwhile, in another slot.
     const noted = await readFile(join(this.#sandboxes, slot.id), 'utf8').catch(() => '');
     if (noted === String(slot.number)) await this.forget(slot.id);
   }
 
-  /** Removes the record of a sandbox's slot. */
   async forget(id: string): Promise<void> {
     await rm(join(this.#sandboxes, id), { force: true });
   }
@@ -115,10 +106,12 @@ export class SlotFiles {
     return found !== null && now - found.mtimeMs > UNFINISHED_MS;
   }
 
-  async #write(slot: NetworkSlot): Promise<void> {
+  /** Stores a changed slot, and resolves to it. */
+  async change(slot: NetworkSlot): Promise<NetworkSlot> {
     const path = this.#path(slot.number);
     await writeFile(`${path}.new`, JSON.stringify(slot), { mode: 0o600 });
     await rename(`${path}.new`, path);
+    return slot;
   }
 
   async #read(): Promise<NetworkSlot[]> {

@@ -26,8 +26,8 @@ const AT_ONCE = 4;
 const MAX_TRIES = 30;
 
 /**
- * Mails people about deployments that ended, if their present settings ask for it.
- * A mail is sent at least once: if the sending was interrupted, it is sent again.
+ * Mails people about deployments that ended, if their current settings ask for it. A mail is sent at least once: if the
+ * sending was interrupted, it is sent again.
  */
 export async function sendDeploymentMails(deps: DeploymentMailDeps): Promise<void> {
   await concurrently(await claimNotifications(deps.db, BATCH), AT_ONCE, (end) => sendMail(deps, end));

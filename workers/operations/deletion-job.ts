@@ -23,8 +23,8 @@ export function deletionJob(
   helpers: JobHelpers,
 ): Promise<string> {
   return runOperation(deps, operationId, helpers, async ({ service, signal }) => {
-    // The request has cancelled the service's deployments and runs; a restore ends by itself. Another job looks again
-    // later, so that this one uses no slot while their workers stop.
+    // The request for deletion has cancelled the service's deployments and runs, and a restore ends by itself. While
+    // one of them runs, another job looks again later, so that this one uses no slot.
     const busy =
       (await hasOpenDeployment(deps.db, service.id)) ||
       (await countOpenRuns(deps.db, service.id, 'all')) > 0 ||

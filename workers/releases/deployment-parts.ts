@@ -30,7 +30,6 @@ export interface DeploymentParts {
   hasVolumes: boolean;
 }
 
-/** Returns SQL for the deployments `d` of `from` with their parts. */
 function partsSql(from: string): string {
   const columns = (table: string, names: readonly string[]) =>
     names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');
@@ -43,7 +42,6 @@ function partsSql(from: string): string {
     left join snapshots snapshot on snapshot.id = d.snapshot_id`;
 }
 
-/** Sorts the columns of a row into its parts. */
 function partsOf(row: Record<string, unknown>): DeploymentParts {
   const own = Object.fromEntries(DEPLOYMENT_COLUMNS.map((name) => [name, row[name]]));
   const part = (table: string, names: readonly string[]) =>

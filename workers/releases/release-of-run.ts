@@ -26,7 +26,7 @@ function searchPathOf({ startCommand, releaseCommand = '' }: ImageManifest): str
   return (SEARCH_PATH.exec(startCommand) ?? SEARCH_PATH.exec(releaseCommand))?.[0] ?? '';
 }
 
-/** Returns a command as its author wrote it. */
+/** Returns a command as its author wrote it, without a build's prefix for the PATH. */
 export function withoutSearchPath(command: string): string {
   return command.replace(SEARCH_PATH, '');
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import type { Listener } from '../../shared/core/database/listener.js';
 import type { Logger } from '../../shared/core/log.js';
+import type { Keyring } from '../../shared/secrets/keyring.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 
@@ -10,6 +11,7 @@ export interface RemoteDeps {
   listener: Listener;
   log: Logger;
   hostId: string;
+  keyring: Keyring;
   sandbox: Sandbox;
   loadRelease: (deploymentId: string, runId: string | null) => Promise<ReleaseSpec>;
 }

@@ -3,7 +3,14 @@ import type { WebSocket } from 'ws';
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
-import { CLOSE, MAX_MESSAGE_BYTES, parseSummons, type Summons, WORKER_PATH } from '../../shared/remote/model.js';
+import {
+  CLOSE,
+  MAX_MESSAGE_BYTES,
+  parseSummons,
+  REPLICA_ENDED,
+  type Summons,
+  WORKER_PATH,
+} from '../../shared/remote/model.js';
 import { findRemoteSession } from '../../shared/remote/store.js';
 import type { RemoteDeps } from './remote-deps.js';
 import { serveShell } from './serve-shell.js';
@@ -76,7 +83,7 @@ export class RemoteEnds {
     const target = session === null ? null : await targetOf(this.#deps, session);
     if (session === null || target === null) {
       peer.resume();
-      return peer.close(CLOSE.notFound, 'the replica has ended');
+      return peer.close(CLOSE.notFound, REPLICA_ENDED);
     }
     const serve = session.kind === 'shell' ? serveShell : serveTunnel;
     await serve(this.#deps, session, target, peer);

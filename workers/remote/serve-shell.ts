@@ -1,15 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocket } from 'ws';
-import { parseControl } from '../../shared/remote/model.js';
+import { CLOSE, parseControl, REPLICA_ENDED } from '../../shared/remote/model.js';
 import { Outlet } from '../../shared/remote/outlet.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
 import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
 import type { Entry } from '../sandbox/sandbox.js';
+import { type DatabaseShell, databaseShell } from './database-shell.js';
 import type { RemoteDeps } from './remote-deps.js';
 import { type ShellProcess, startShell } from './shell-process.js';
 import type { Target } from './target.js';
 
 const POLL_INTERVAL_MS = 100;
+/** The exit code of a program that was killed. */
+const KILLED = 137;
+
+/** Without a locale, the line editor of a shell takes the bytes of a character for commands. */
+const TERMINAL = { TERM: 'xterm-256color', LC_CTYPE: 'C.UTF-8' };
 
 /** Starts the user's own shell of the container's system. `exec` leaves no shell around it. */
 const LOGIN_SHELL = `
@@ -19,39 +25,55 @@ case $shell in ''|*/nologin|*/false|/bin/sh) shell=$(command -v bash) ;; esac
 exec "$shell"`;
 
 /** Returns the argument vector of a shell's command: an array as it is, a string through `sh -c`. */
-function argumentsOf(command: RemoteSessionRow['command']): string[] {
+function argumentsOf(command: RemoteSessionRow['command'], database: DatabaseShell | null): string[] {
   if (Array.isArray(command)) return command;
-  return ['/bin/sh', '-c', command ?? LOGIN_SHELL];
+  return ['/bin/sh', '-c', command ?? [database?.script ?? '', LOGIN_SHELL].join('\n')];
 }
 
 /** Runs the command of a shell beside a replica, with the other end at `peer`. Resolves when nothing of it is left. */
 export async function serveShell(
-  { sandbox }: RemoteDeps,
+  deps: RemoteDeps,
   session: RemoteSessionRow,
   { replica, process, image }: Target,
   peer: WebSocket,
 ): Promise<void> {
-  const { columns, rows } = session;
+  const { sandbox } = deps;
+  const { columns, rows, command } = session;
   const size = columns === null || rows === null ? null : { columns, rows };
+  const database = command === null ? await databaseShell(deps, replica) : null;
   const entry = await sandbox.enter(sandboxIdOf(replica), process, {
     name: session.id,
-    args: argumentsOf(session.command),
-    env: size === null ? {} : { TERM: 'xterm-256color' },
+    args: argumentsOf(command, database),
+    env: { ...database?.env, ...(size === null ? {} : TERMINAL) },
     terminal: size !== null,
     ...(image === null ? {} : { image }),
   });
   try {
-    await converse(entry, size, peer);
+    const code = await converse(entry, size, peer);
+    if (code === null) return;
+    const hasEnded = code === KILLED && (await endsSoon(() => sandbox.isAlive(process)));
+    peer.send(JSON.stringify({ exit: code }));
+    if (hasEnded) peer.close(CLOSE.notFound, REPLICA_ENDED);
+    else peer.close(1000);
   } finally {
     await entry.end();
   }
 }
 
-/** Passes bytes in both directions until the program ends or the peer goes. */
-async function converse(entry: Entry, size: Parameters<typeof startShell>[1], peer: WebSocket): Promise<void> {
-  if (peer.readyState !== peer.OPEN) return;
+/** Resolves to true if a process ends within a moment. The kernel kills what is in its container before it. */
+async function endsSoon(isAlive: () => Promise<boolean>): Promise<boolean> {
+  for (let tries = 0; tries < 10; tries++) {
+    if (!(await isAlive())) return true;
+    await sleep(POLL_INTERVAL_MS);
+  }
+  return false;
+}
+
+/** Passes bytes in both directions until the program ends or the peer goes. Returns the exit code; null if the peer has gone. */
+async function converse(entry: Entry, size: Parameters<typeof startShell>[1], peer: WebSocket): Promise<number | null> {
+  if (peer.readyState !== peer.OPEN) return null;
   const gone = new Promise<null>((resolve) => peer.once('close', () => resolve(null)));
-  const outlet = new Outlet(peer, () => shell);
+  const outlet = new Outlet(peer, () => shell, { merges: false });
   const shell: ShellProcess = startShell(entry, size, (chunk, stream) => {
     outlet.send(stream === 0 ? chunk : Buffer.concat([Buffer.of(stream), chunk]));
   });
@@ -73,9 +95,7 @@ async function converse(entry: Entry, size: Parameters<typeof startShell>[1], pe
   void endRest(entry, shell, watch.signal);
   const code = await Promise.race([shell.exited, gone]);
   watch.abort();
-  if (code === null) return;
-  peer.send(JSON.stringify({ exit: code }));
-  peer.close(1000);
+  return code;
 }
 
 /** Ends what a program has started as soon as it has ended itself: it may hold the output open. */

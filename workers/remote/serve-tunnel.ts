@@ -4,9 +4,9 @@ import type { WebSocket } from 'ws';
 import { CLOSE, parseControl } from '../../shared/remote/model.js';
 import { Outlet } from '../../shared/remote/outlet.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
-import { socketsOfNamespace } from '../network/listening-sockets.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import { socketsOfNamespace } from '../sandbox/listening-sockets.js';
 import type { RemoteDeps } from './remote-deps.js';
 import type { Target } from './target.js';
 
@@ -65,10 +65,10 @@ function opened({ address }: Pick<ReplicaRow, 'address'>, port: number): Promise
 
 /** Passes bytes in both directions. Each direction ends for itself, and what is not taken makes the other side wait. */
 function pass(socket: Socket, peer: WebSocket): void {
-  const outlet = new Outlet(peer, () => socket);
+  const outlet = new Outlet(peer, () => socket, { merges: true });
   let failed = false;
   socket.on('data', (chunk) => outlet.send(chunk));
-  socket.once('end', () => peer.send(JSON.stringify({ eof: true }), () => undefined));
+  socket.once('end', () => outlet.send(Buffer.from(JSON.stringify({ eof: true })), false));
   socket.on('error', () => {
     failed = true;
   });

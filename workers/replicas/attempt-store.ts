@@ -20,7 +20,8 @@ export interface NewAttempt {
 /** Requests that the host carries out the attempt. Further calls for this attempt change nothing. */
 export async function wantAttempt(db: Db, input: NewAttempt): Promise<void> {
   await db.transaction(async (trx) => {
-    // Two unique constraints cover an attempt. If several workers insert it at once, either may be violated first.
+    // Two unique constraints cover an attempt. If several workers insert it at once, either may be violated first, so
+    // conflicts of both are ignored.
     await trx.raw(
       `insert into replicas (id, service_id, deployment_id, host_id, generation, position, run_id, run_attempt)
        values (:id, :serviceId, :deploymentId, :hostId, -cast(:attempt as integer), :runNumber, :runId, :attempt)

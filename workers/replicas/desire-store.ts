@@ -48,7 +48,7 @@ export async function wantReplicas(db: Db, release: Release, count: number, fres
 }
 
 /**
- * Sets the desired state of a release's replicas to stopped, of all if no ids are given. Notifies the edges in the same
+ * Sets the desired state of these replicas of a release to stopped; without ids, of all. Notifies the edges in the same
  * transaction.
  */
 export async function wantStopped(db: Db, deploymentId: string, ids?: readonly string[]): Promise<void> {

@@ -1,7 +1,6 @@
 import { type Db, rowsOf, type Transaction } from '../../shared/core/database/database-client.js';
 import type { Attempt } from './rows.js';
 
-/** A port of the host that a replica uses. */
 export interface HostPort {
   port: number;
   user_number: number;

@@ -78,7 +78,7 @@ export function restartInPlace(db: Db, failing: ReplicaRow, startAt: Date, log: 
       ...fresh(failing),
       position: failing.position,
       state: 'exited',
-      // Marked as healthy before, so that it is restarted until it is healthy.
+      // The new replica counts as having been healthy before, so that it is restarted until it is healthy.
       ready_at: failing.ready_at,
       next_start_at: startAt,
       exit_detail: 'is replaced because it failed its health check',
@@ -105,8 +105,8 @@ async function stillFailing(trx: Transaction, { id, restarts, state }: ReplicaRo
 }
 
 /**
- * Returns true if the spare position is free. Deletes a stopped replica there; one that is still stopping must end
- * first.
+ * Returns true if the position for a second replica (`SPARE`) is free. Deletes a stopped replica there; one that is
+ * still stopping must end first.
  */
 async function freeSpare(trx: Transaction, row: ReplicaRow): Promise<boolean> {
   const { deployment_id, generation } = row;

@@ -35,13 +35,14 @@ export interface ReplicaRow {
   run_attempt: number | null;
   exit_code: number | null;
   volume_id: string | null;
+  paused_until: Date | null;
   created_at: Date;
   updated_at: Date;
 }
 
 /** The address of replicas that share their host's network. */
 export const LOOPBACK = '127.0.0.1';
-/** The columns of a replica without a running process. */
+/** The values of a replica's columns while it has no process. */
 export const NO_PROCESS = { pid: null, pid_started: null, address: LOOPBACK, port: null };
 /** The `pid` of an attempt that is being abandoned, so that a worker that still starts it cannot record its process. */
 export const ABANDONED = 0;

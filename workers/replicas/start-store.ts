@@ -70,9 +70,8 @@ export async function recordPort(db: Db, row: Attempt, port: number): Promise<bo
 }
 
 /**
- * Takes over an attempt without a recorded process.
- * So the worker that began it cannot record one any more. Returns false if that worker has recorded the process, or if
- * the attempt is over.
+ * Takes over an attempt without a recorded process. The worker that began it cannot record one any more. Returns false
+ * if that worker has recorded the process, or if the attempt is over.
  */
 export async function abandonStart(db: Db, row: Pick<Attempt, 'id' | 'restarts'>): Promise<boolean> {
   const taken = await db<ReplicaRow>('replicas')

@@ -2,17 +2,26 @@ import { type Changes, type Db, rowsOf, type Transaction } from '../../shared/co
 import { CHANNELS } from '../../shared/core/database/listener.js';
 import { describeRuntime, restartDelayMs } from './model.js';
 import { restPort } from './port-store.js';
-import { type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from './rows.js';
+import { ABANDONED, type Attempt, LOOPBACK, NO_PROCESS, type ReplicaRow } from './rows.js';
 
 /** After running this long, in milliseconds, a replica's back-off starts again from the shortest wait. */
 const STABLE_MS = 600_000;
 
-/** The columns of a replica that does not fail its health check. */
+/** The values of a replica's columns while it passes its health check. */
 const PASSING = { failing_since: null, health_answer: '', replace_at: null, surge_failed: false } as const;
 
 /** Returns the replicas of a host that are not stopped. */
 export function replicasOfHost(db: Db, hostId: string): Promise<ReplicaRow[]> {
   return db<ReplicaRow>('replicas').where({ host_id: hostId }).whereNot({ state: 'stopped' }).orderBy('created_at');
+}
+
+/** Returns the replicas and attempts of runs of a service that have its volumes mounted and are to run. */
+export function mountedReplicas(db: Db, serviceId: string): Promise<ReplicaRow[]> {
+  return db<ReplicaRow>('replicas')
+    .where({ service_id: serviceId, desired: 'running' })
+    .whereNot({ state: 'stopped' })
+    .where((uses) => uses.whereNotNull('volume_id').orWhereNotNull('run_id'))
+    .where('pid', '>', ABANDONED);
 }
 
 /** Returns a release's replicas that are not stopped, by position. Attempts of runs are not included. */
@@ -79,7 +88,7 @@ export interface ExitOptions {
    * runs only.
    */
   exitCode?: number | null;
-  /** Replaces the usual back-off before the next start, in milliseconds. */
+  /** The wait before the next start, in milliseconds, in place of the usual back-off. */
   delayMs?: number | undefined;
   now?: Date;
 }

@@ -94,7 +94,7 @@ async function candidates(name: string): Promise<CgroupRoots[]> {
   if (memory && pids && cpu) {
     const all = own.map(folderOf).filter((folder) => folder !== null);
     const sockets = mount === undefined || path === undefined ? null : join(mount, path, name);
-    // A runtime puts a group with a relative path below its own in each hierarchy, as this code does.
+    // If the path of a group is relative, the OCI runtime makes the group below the runtime's group in each hierarchy.
     return [{ version: 1, memory, cpu, accounting, sockets, all, runtimePath: name }];
   }
   if (mount === undefined || path === undefined) return [];
@@ -121,7 +121,6 @@ async function prepareRoots(place: CgroupRoots): Promise<CgroupRoots> {
   return { ...place, accounting: accounting ?? null, sockets: sockets ?? null };
 }
 
-/** Lets the groups of containers have limits. */
 async function delegate(folder: string): Promise<void> {
   for (const parent of [dirname(folder), folder]) {
     const control = join(parent, 'cgroup.subtree_control');
@@ -137,8 +136,8 @@ export function limitsSwap({ version, memory }: CgroupRoots): Promise<boolean> {
 
 /** Makes the parts of a group that an OCI runtime does not make. */
 export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }: SandboxLimits): Promise<Cgroup> {
-  const cgroup = cgroupOf(roots, id);
-  if (cgroup.sockets !== null) await mkdir(cgroup.sockets, { recursive: true });
+  const sockets = roots.sockets === null ? null : join(roots.sockets, id);
+  if (sockets !== null) await mkdir(sockets, { recursive: true });
   if (roots.version === 1) {
     const memory = join(roots.memory, id);
     await mkdir(memory, { recursive: true });
@@ -146,14 +145,7 @@ export async function prepareCgroup(roots: CgroupRoots, id: string, { memoryMb }
     const file = join(memory, 'memory.kmem.tcp.limit_in_bytes');
     await writeFile(file, String(memoryMb * 1024 * 1024), { flag: 'r+' }).catch(() => undefined);
   }
-  return cgroup;
-}
-
-function cgroupOf(roots: CgroupRoots, id: string): Cgroup {
-  return {
-    oomFile: join(roots.memory, id, roots.version === 1 ? 'memory.oom_control' : 'memory.events'),
-    sockets: roots.sockets === null ? null : join(roots.sockets, id),
-  };
+  return { oomFile: join(roots.memory, id, roots.version === 1 ? 'memory.oom_control' : 'memory.events'), sockets };
 }
 
 /** Changes how many cores a sandbox may use. Does nothing if it has no group any more. */
@@ -189,20 +181,19 @@ export async function cgroupMembers(roots: CgroupRoots, id: string): Promise<num
     .map(Number);
 }
 
-/** Returns the groups in a group. */
 async function groupsIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
 }
 
-/** A group in that of a sandbox, for a command beside its own. */
+/** A group below a sandbox's group, for a command beside the sandbox's own. */
 export interface InnerCgroup {
   folder: string;
   /** As the option `--cgroup` of `runc exec` names it. */
   option: string;
 }
 
-/** Makes a group in that of a sandbox. It has the limits of the sandbox. Rejects if the sandbox has ended. */
+/** Makes a group below a sandbox's group, whose limits apply to it. Rejects if the sandbox has ended. */
 export async function makeInnerCgroup(roots: CgroupRoots, id: string, name: string): Promise<InnerCgroup> {
   const folder = join(roots.memory, id, name);
   await mkdir(folder);

@@ -19,6 +19,7 @@ import {
   type Plan,
   resourceLimits,
   USUAL_PATH,
+  VARIABLES_PATH,
 } from './sandbox-plan.js';
 import type { Seccomp } from './seccomp.js';
 import { IMAGE_USERS } from './service-users.js';
@@ -87,8 +88,10 @@ export function containerConfig(
   const users = usersOf(host, plan);
   const ofImage = command === '' ? (mapped?.process?.args ?? []) : [];
   const isRootless = kind === 'rootless';
-  const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, isRootless ? 'deferred' : 'here'];
-  const byInit = [...(isRootless ? asOrdinaryUser(plan.uid) : []), ...init, '/bin/sh', '-c', command];
+  // The runtime can enter the user namespace of process 1 only, and the other namespaces belong to that one.
+  const drop = isRootless ? [...asOrdinaryUser(plan.uid), '/bin/sh', VARIABLES_PATH] : [];
+  const init = ['/bin/sh', INIT_PATH, plan.tied ? 'tied' : 'free', cwd, 'here'];
+  const byInit = [...init, ...drop, '/bin/sh', '-c', command];
   const namespaces = ['pid', 'ipc', 'mount', ...(cgroups ? ['cgroup'] : []), ...(users ? ['user'] : [])];
   return {
     ociVersion: '1.0.2',
@@ -132,7 +135,6 @@ function countedOf(kind: ContainerKind): 'container' | 'service' | 'all' {
   return major > 5 || (major === 5 && minor >= 14) ? 'container' : 'all';
 }
 
-/** Returns the users of the container's own user namespace; null if it has none. */
 function usersOf({ level }: Host, { mapped, network, uid }: Plan): IdMapping | null {
   if (mapped !== null) return { containerID: 0, hostID: mapped.firstUser, size: IMAGE_USERS };
   if (level !== 'rootless') return null;
@@ -152,10 +154,10 @@ export function userOfImage({ uid, gid, groups }: ImageProcess['user']): Contain
 }
 
 /**
- * Returns the variables that the init passes on to the command. The programs that drop its privileges first do not get
- * them.
+ * Returns the variables of a command as `VARIABLES` gives them to it. The programs that drop its privileges first do
+ * not get them.
  */
-function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
+export function deferred({ [MARKER]: mark = '', ...env }: HostedCommand['env']): string[] {
   const later = Object.keys(env).filter((name) => !OF_SHELLS.includes(name));
   return [
     `PATH=${USUAL_PATH.join(':')}`,
@@ -183,8 +185,7 @@ function resourcesOf({ level, oci }: ContainedHost, { limits }: Plan): object {
   };
 }
 
-/** Returns the hooks that run in the container's namespaces before its command. */
-function hooksOf({ oci }: ContainedHost, { image, uid }: Plan, kind: ContainerKind): Hook[] {
+function hooksOf({ oci }: ContainedHost, { image, uid, volumes }: Plan, kind: ContainerKind): Hook[] {
   if (kind === 'rootless') {
     // The only user namespace is that of the command's user.
     const limit = 'echo 1 >"$1/proc/sys/user/max_user_namespaces"';
@@ -193,7 +194,9 @@ function hooksOf({ oci }: ContainedHost, { image, uid }: Plan, kind: ContainerKi
   if (kind !== 'command' || image === null) return [];
   // Makes the service's user the owner of the image's files, in the writable layer above it.
   const pruned = NOT_OWNED.flatMap((name, index) => [...(index === 0 ? [] : ['-o']), '-name', name]);
-  const own = ['-xdev', '-exec', 'chown', '-h', `${uid}:${uid}`, '{}', '+'];
+  // A run of the service may change a volume meanwhile. Then each name is given in its folder, on the way to which no link is followed.
+  const each = volumes.length === 0 ? '-exec' : '-execdir';
+  const own = ['-xdev', each, 'chown', '-h', `${uid}:${uid}`, '{}', '+'];
   return [hook('/usr/bin/find', ['find', join(oci.rootfs, APP_PATH), ...own, '(', ...pruned, ')', '-prune'])];
 }
 

@@ -14,10 +14,11 @@ import {
   MAPPED_ROOT,
   OTHER_NAMES_PATH,
   USUAL_PATH,
+  VARIABLES_PATH,
 } from './sandbox-plan.js';
 import { hostSeccomp } from './seccomp.js';
 import { isRoot } from './service-users.js';
-import { ENTER, INIT, PYTHON, RECORD } from './shell-programs.js';
+import { ENTER, INIT, PYTHON, RECORD, VARIABLES } from './shell-programs.js';
 import { MOUNT_VOLUMES } from './volume-mounts.js';
 
 /** The folders of the host's system that every container sees, read-only. Nothing else of the host is visible. */
@@ -31,7 +32,6 @@ const OVERLAY_OPTIONS_WITHOUT_ROOT = [['userxattr', 'volatile'], ['userxattr']];
 /** The runtimes that `OCI_RUNTIME=auto` looks for, the best first. */
 export const USUAL_RUNTIMES: readonly string[] = ['runc', 'crun'];
 
-/** Returns the folder of the programs around hosted commands and of the containers' root. */
 function programsFolder(dataDir: string): string {
   return join(dataDir, 'containers');
 }
@@ -63,6 +63,7 @@ export async function findContainers(
   const system = await prepareRoot(rootfs);
   const [record, enter, mountVolumes] = [join(folder, 'record'), join(folder, 'enter'), join(folder, 'mount-volumes')];
   await replaceFile(join(rootfs, INIT_PATH), INIT);
+  await replaceFile(join(rootfs, VARIABLES_PATH), VARIABLES);
   await mkdir(join(rootfs, OTHER_NAMES_PATH), { recursive: true });
   await replaceFile(join(rootfs, OTHER_NAMES_PATH, 'python'), PYTHON);
   await replaceFile(record, RECORD);
@@ -95,7 +96,6 @@ async function canRunImages(): Promise<boolean> {
   );
 }
 
-/** Returns the path of a program; null if the host does not have it. */
 async function programPath(name: string): Promise<string | null> {
   for (const folder of USUAL_PATH) {
     if (await exists(join(folder, name))) return join(folder, name);

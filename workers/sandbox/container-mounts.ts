@@ -146,7 +146,6 @@ function kernelMounts({ level, cgroups }: Host, { limits, mapped }: Plan): Mount
   ];
 }
 
-/** Returns the mounts of the files for name resolution. */
 function nameMounts({ hasHosts, resolver }: ContainerHost, { network }: Plan): Mount[] {
   return [
     ...(network && hasHosts ? [bind(network.hostsFile, '/etc/hosts')] : []),

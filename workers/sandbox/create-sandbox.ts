@@ -19,7 +19,6 @@ export interface SandboxOptions {
   level?: SandboxLevel;
   /** The setting ISOLATION. `required` refuses everything but OCI containers. */
   isolation?: 'auto' | 'required';
-  /** The setting OCI_RUNTIME. */
   ociRuntime?: string;
   /** The setting RUNTIME_PORTS. Only the replica that has a port may listen on it. */
   ports?: PortRange;
@@ -58,10 +57,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/**
- * Returns the range if this host can refuse its ports to a sandbox.
- * Otherwise null, with the reason in the log.
- */
+/** Returns the range if this host can refuse its ports to a sandbox. Otherwise null, with the reason in the log. */
 async function usableGuard(cgroups: CgroupRoots | null, ports: PortRange, log: Logger): Promise<PortRange | null> {
   const root = cgroups?.sockets ?? null;
   const problem =

@@ -52,7 +52,6 @@ export async function diskProblem(dataDir: string): Promise<string | null> {
 export interface DiskGuardDeps {
   dataDir: string;
   log: Pick<Logger, 'error' | 'warn'>;
-  /** Ends everything in a sandbox. */
   end: (id: string) => Promise<void>;
 }
 

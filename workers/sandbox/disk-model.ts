@@ -19,7 +19,6 @@ export interface Writer {
   isRun: boolean;
   used: Use;
   grown: Use;
-  /** The most that it may use; null for replicas. */
   most: Use | null;
 }
 
@@ -61,9 +60,8 @@ export function isOverBound({ used, most }: Pick<Writer, 'used' | 'most'>): bool
 }
 
 /**
- * Returns the writer to end to make room.
- * Returns null if there is none, because something else fills the disk. It is the one that has grown most since the
- * disk became low. If none has grown much, it is the largest build or command.
+ * Returns the writer to end to make room: the one that has grown most since the disk became low.
+ * If none has grown much, it is the largest build or command; null if none fills the disk.
  */
 export function writerToEnd(writers: readonly Writer[], room: DiskRoom): string | null {
   const state = roomState(room);

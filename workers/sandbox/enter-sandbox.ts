@@ -1,18 +1,24 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { beginningOf } from '../../shared/core/beginning-of.js';
 import { exists, unlessAbsent } from '../../shared/core/exists.js';
 import { capabilitiesOf } from './capabilities.js';
 import { type InnerCgroup, makeInnerCgroup } from './cgroup.js';
-import { userOfImage } from './container-config.js';
+import { deferred, userOfImage } from './container-config.js';
 import { tieGuard } from './entry-guard.js';
 import { stateOf } from './launch-container.js';
+import { MAX_PROCESS_BYTES } from './process-table.js';
 import type { DetachedProcess, Entry, EntryCommand } from './sandbox.js';
-import { type Host, INIT_PATH, USUAL_PATH, withoutPrivileges } from './sandbox-plan.js';
+import { type Host, INIT_PATH, USUAL_PATH, VARIABLES_PATH, withoutPrivileges } from './sandbox-plan.js';
 import { isRoot } from './service-users.js';
+import { VARIABLES } from './shell-programs.js';
 import { pidFileOf } from './stop-signal.js';
 
 /** Marks the processes of an entry, for hosts without control groups. */
 const ENTRY_MARK = 'RANVIER_ENTRY';
+
+/** Opens a file as descriptor 3, removes it, and becomes the program of the other arguments. The file has a command's variables. */
+const OPEN_AND_REMOVE = 'exec 3<"$1" && rm -f -- "$1" && shift && exec "$@"';
 
 interface Entered {
   id: string;
@@ -22,7 +28,6 @@ interface Entered {
   network: readonly string[];
 }
 
-/** What is known of the command of a sandbox from its first process. */
 interface CommandFacts {
   cwd: string;
   env: Record<string, string>;
@@ -43,28 +48,35 @@ async function enterContainer(
 ): Promise<Entry> {
   const { name, args, terminal, image } = command;
   const pid = Number(await readFile(pidFileOf(scratch), 'utf8'));
-  const { cwd, env } = await commandFacts(pid);
-  const { uid, gid } = await usersOfProcess(pid);
-  // Without root, the container's user 0 is the user of the service. It has no capabilities and can get none.
-  const own = host.level === 'rootless' ? { uid: 0, gid: 0 } : { uid, gid };
+  const [facts, rlimits, user] = await Promise.all([commandFacts(pid), limitsOf(pid), usersOfProcess(pid)]);
+  const env = { ...facts.env, ...command.env };
+  const isRootless = host.level === 'rootless';
   const file = join(scratch, `entry-${name}`);
   const described = {
     terminal,
-    user: image === undefined ? own : userOfImage(image.user),
-    cwd: image?.cwd ?? cwd,
-    args,
-    env: Object.entries({ ...env, ...command.env, [ENTRY_MARK]: name }).map(([key, value]) => `${key}=${value}`),
+    user: image !== undefined ? userOfImage(image.user) : isRootless ? { uid: 0, gid: 0 } : user,
+    cwd: image?.cwd ?? facts.cwd,
+    args: isRootless ? [...(await asCommand(pid)), ...args] : args,
+    env: [
+      ...(isRootless ? deferred(env) : Object.entries(env).map(([key, value]) => `${key}=${value}`)),
+      `${ENTRY_MARK}=${name}`,
+    ],
     capabilities: image === undefined ? capabilitiesOf('command') : capabilitiesOf('image'),
     noNewPrivileges: true,
+    rlimits,
   };
   const group = host.cgroups === null ? null : await makeInnerCgroup(host.cgroups, id, `entry-${name}`);
   await writeFile(file, JSON.stringify(described), { mode: 0o600 });
-  const guard = tieGuard(markOf(name), group?.folder ?? null);
+  const guard = await tieGuard({
+    mark: markOf(name),
+    cgroup: group?.folder ?? null,
+    network: isRootless ? network : [],
+  });
   const pidFile = `${file}.pid`;
-  const files = ['--process', file, '--pid-file', pidFile];
+  const files = ['--process', '/proc/self/fd/3', '--pid-file', pidFile];
   const exec = ['--root', stateOf(scratch), 'exec', ...files, ...cgroupOption(group), id];
   return {
-    argv: [...network, runtime, ...exec],
+    argv: [...network, ...guard.tie, '/bin/sh', '-c', OPEN_AND_REMOVE, 'entry', file, runtime, ...exec],
     env: { PATH: USUAL_PATH.join(':') },
     async isRunning() {
       const own = await unlessAbsent(readFile(pidFile, 'utf8'));
@@ -77,6 +89,42 @@ async function enterContainer(
   };
 }
 
+/**
+ * Returns arguments before a command in a container without root that run it as the application's user: in the user
+ * namespace of the application, which is below that of process 1. Throws if the application has ended.
+ */
+async function asCommand(init: number): Promise<string[]> {
+  const children = await readFile(`/proc/${init}/task/${init}/children`, 'utf8');
+  const outer = await readlink(`/proc/${init}/ns/user`);
+  for (const pid of children.split(' ').filter((word) => word !== '')) {
+    if ((await readlink(`/proc/${pid}/ns/user`).catch(() => outer)) === outer) continue;
+    const status = await readFile(`/proc/${pid}/status`, 'latin1');
+    const [, inside] = /^NSpid:.*\s(\d+)$/m.exec(status) ?? [];
+    const user = ['nsenter', `--user=/proc/${inside}/ns/user`, '--preserve-credentials', '--'];
+    return [...user, '/bin/sh', VARIABLES_PATH];
+  }
+  throw new Error('the application has ended, or an older release of the platform started it: restart the service');
+}
+
+/** The rows of /proc/<pid>/limits that a hosted command has of its own, and their names in the OCI specification. */
+const LIMITS: Readonly<Record<string, string>> = {
+  'Max core file size': 'CORE',
+  'Max file size': 'FSIZE',
+  'Max data size': 'DATA',
+  'Max processes': 'NPROC',
+  'Max open files': 'NOFILE',
+};
+
+/** Returns the limits of a process as the OCI runtime specification writes them. */
+async function limitsOf(pid: number): Promise<{ type: string; soft: number; hard: number }[]> {
+  const rows = (await readFile(`/proc/${pid}/limits`, 'latin1')).split('\n');
+  return rows.flatMap((row) => {
+    const [, name = '', soft, hard] = /^(.*?)\s{2,}(\d+)\s+(\d+)\s/.exec(row) ?? [];
+    const type = LIMITS[name];
+    return type === undefined ? [] : [{ type: `RLIMIT_${type}`, soft: Number(soft), hard: Number(hard) }];
+  });
+}
+
 function cgroupOption(group: InnerCgroup | null): string[] {
   return group === null ? [] : ['--cgroup', group.option];
 }
@@ -86,14 +134,21 @@ async function enterPlain(host: Host, { process, network }: Entered, command: En
   const { cwd, env } = await commandFacts(process.pid);
   const { uid } = await usersOfProcess(process.pid);
   const user = isRoot() ? withoutPrivileges(host, uid) : [];
-  const guard = tieGuard(markOf(command.name), null);
+  const guard = await tieGuard({ mark: markOf(command.name), cgroup: null, network: [] });
+  const given = deferred({ ...env, ...command.env }).map((text) => /^([^=]*)=(.*)$/s.exec(text)?.slice(1) ?? []);
   return {
-    argv: [...network, ...user, '/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd, ...command.args],
-    env: { ...env, ...command.env, [ENTRY_MARK]: command.name },
+    // Programs that run as root must not obey the application's variables, such as PATH and LD_PRELOAD.
+    argv: [...network, ...user, '/bin/sh', '-c', VARIABLES, 'sh', ...inFolder(cwd), ...command.args],
+    env: { ...Object.fromEntries(given), [ENTRY_MARK]: command.name },
     // The process that is started is the program.
     isRunning: () => Promise.resolve(true),
     end: () => guard.end(),
   };
+}
+
+/** Arguments before a command that start it in a folder. */
+function inFolder(folder: string): string[] {
+  return ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', folder];
 }
 
 function markOf(name: string): string {
@@ -109,7 +164,7 @@ async function usersOfProcess(pid: number): Promise<{ uid: number; gid: number }
 
 async function commandFacts(pid: number): Promise<CommandFacts> {
   const [environ, arguments_] = await Promise.all(
-    ['environ', 'cmdline'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8')),
+    ['environ', 'cmdline'].map((name) => beginningOf(`/proc/${pid}/${name}`, MAX_PROCESS_BYTES)),
   );
   return factsOf(environ ?? '', arguments_ ?? '');
 }
@@ -117,8 +172,8 @@ async function commandFacts(pid: number): Promise<CommandFacts> {
 const DEFERRED = 'RANVIER_ENV_';
 
 /**
- * Reads the folder and the variables of a command from those of the init around it (`programs.ts`). Both are texts of /proc, whose
- * parts end with NUL. An image has no such init; then the folder is the root.
+ * Reads the folder and the variables of a command from those of the init around it (`INIT`).
+ * Both are texts of /proc, whose parts end with NUL. An image has no such init; then the folder is the root.
  */
 export function factsOf(environ: string, commandLine: string): CommandFacts {
   const words = commandLine.split('\0');

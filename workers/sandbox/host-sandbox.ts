@@ -1,7 +1,10 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { v7 } from 'uuid';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { exists } from '../../shared/core/exists.js';
+import { isRunning } from '../../shared/core/process-identity.js';
+import { resultOf } from '../../shared/core/run-limited.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { concurrently } from '../core/concurrently.js';
 import { discardTree } from '../core/remove-folders.js';
@@ -11,10 +14,10 @@ import { limitCpu, listCgroups, procsFilesOf, removeCgroup, usageOf } from './cg
 import { canHideFromImageTools } from './container-mounts.js';
 import { noteStorage } from './disk-guard.js';
 import { enterSandbox } from './enter-sandbox.js';
-import { execInContainer } from './exec-in-container.js';
 import { type Container, endUnstarted, spawnContainer, startContainer } from './launch-container.js';
 import { type PlainProcess, spawnPlain, startPlain } from './launch-plain.js';
 import { startRelay } from './loopback-relay.js';
+import { pauseSandbox } from './pause-sandbox.js';
 import {
   type Made,
   makeSandbox,
@@ -32,18 +35,19 @@ import type {
   EntryCommand,
   InsideCommand,
   InsideResult,
+  PausedSandbox,
   PortHolder,
   ResourceUsage,
   RunOptions,
   RunOutcome,
   Sandbox,
-  SandboxGround,
+  SandboxBase,
   SandboxLevel,
   SandboxSpec,
   StartedProcess,
 } from './sandbox.js';
 import { type Launched, outcomeOf, runChild } from './sandbox-child.js';
-import { APP_PATH, withoutPrivileges } from './sandbox-plan.js';
+import { APP_PATH, OPEN_FILES, withoutPrivileges } from './sandbox-plan.js';
 import { isSandboxId, SandboxProcesses } from './sandbox-processes.js';
 import { copiedImage, ownerOf } from './scratch-folder.js';
 import { hasUsers, uidOf } from './service-users.js';
@@ -111,15 +115,15 @@ export class HostSandbox implements Sandbox {
     return image === undefined ? directory : copiedImage(directory);
   }
 
-  expect(ground: SandboxGround): void {
+  expect(base: SandboxBase): void {
     // Without containers, the folders of tools must be opened for the command, and they are not known yet.
-    if (this.#place.host.oci === null || this.#running.has(ground.id)) return;
-    this.#running.add(ground.id);
-    const made = this.#make(ground, true).catch((error: unknown) => {
-      this.#place.log.debug({ err: error, id: ground.id }, 'a sandbox could not be made before its command');
+    if (this.#place.host.oci === null || this.#running.has(base.id)) return;
+    this.#running.add(base.id);
+    const made = this.#make(base, true).catch((error: unknown) => {
+      this.#place.log.debug({ err: error, id: base.id }, 'a sandbox could not be made before its command');
       return null;
     });
-    this.#expected.set(ground.id, made);
+    this.#expected.set(base.id, made);
   }
 
   forget(id: string): void {
@@ -162,17 +166,33 @@ export class HostSandbox implements Sandbox {
     }
   }
 
-  async exec(id: string, command: InsideCommand): Promise<InsideResult> {
-    const { oci } = this.#place.host;
-    if (oci === null) throw new Error('this host has no containers');
-    const network = (await this.allNetworks?.joining(id)) ?? [];
-    return execInContainer({ id, runtime: oci.runtime, scratch: this.#scratchOf(id), network }, command);
+  async exec(id: string, process: DetachedProcess, command: InsideCommand): Promise<InsideResult> {
+    const { args, timeoutMs, cwd, user } = command;
+    const entry = await this.enter(id, process, { name: v7(), args, env: {}, image: { cwd, user }, terminal: false });
+    try {
+      const [program = '', ...rest] = entry.argv;
+      // The runtime sets the limits of the image's process. In its user namespace it can lower limits only.
+      const limits = { openFiles: OPEN_FILES, memoryBytes: Number.MAX_SAFE_INTEGER };
+      const { code, stdout, stderr, cut } = await resultOf(program, rest, {
+        env: entry.env,
+        timeout: timeoutMs,
+        limits,
+      });
+      return { code: cut === null ? code : null, output: `${stdout}\n${stderr}` };
+    } finally {
+      await entry.end();
+    }
   }
 
   async enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry> {
     if (!(await this.isAlive(process))) throw new Error(`${id} has ended`);
     const network = (await this.allNetworks?.joining(id)) ?? [];
     return enterSandbox(this.#place.host, { id, process, scratch: this.#scratchOf(id), network }, command);
+  }
+
+  pause(id: string): Promise<PausedSandbox> {
+    const mark = `${MARKER}=${this.#processes.markOf(id)}`;
+    return pauseSandbox(this.#place.host.cgroups, id, mark);
   }
 
   async relay(id: string, userNumber: number, address: string, port: number): Promise<void> {
@@ -186,7 +206,7 @@ export class HostSandbox implements Sandbox {
   }
 
   isAlive(process: DetachedProcess): Promise<boolean> {
-    return this.#processes.isAlive(process);
+    return isRunning(process);
   }
 
   async stop(id: string, process: DetachedProcess, graceMs: number): Promise<void> {
@@ -303,7 +323,6 @@ export class HostSandbox implements Sandbox {
     return startContainer(container, { output, exitFile, oomFile: prepared.cgroup?.oomFile ?? null });
   }
 
-  /** Returns null at level `none`. */
   #containerOf(id: string, { plan, command }: Prepared): Container | null {
     const { host } = this.#place;
     const { oci } = host;

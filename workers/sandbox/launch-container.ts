@@ -7,11 +7,12 @@ import { resultOf, runLimited } from '../../shared/core/run-limited.js';
 import { removeTree } from '../core/remove-folders.js';
 import { containerConfig } from './container-config.js';
 import { overlayFolders, overlayLayers } from './container-mounts.js';
-import { spawnOwn } from './own-child.js';
+import { assertMountPaths } from './mount-paths.js';
+import { RUNTIME_ENVIRONMENT, spawnOwn } from './own-child.js';
 import { type Launched, launched } from './sandbox-child.js';
 import { type ContainedHost, type HostedCommand, MAPPED_ROOT, type Plan } from './sandbox-plan.js';
 import { noteStopSignal, pidFileOf } from './stop-signal.js';
-import { makeVolumePoints, ownRoot, volumeArguments } from './volume-mounts.js';
+import { makeVolumePoints, ownRoot, pointArguments, volumeArguments } from './volume-mounts.js';
 
 /** The parts from which a container is made. */
 export interface Container {
@@ -21,7 +22,6 @@ export interface Container {
   command: HostedCommand;
 }
 
-/** Returns the folders and files of a container in its scratch folder, which is removed with it. */
 function pathsOf({ plan: { scratch } }: Container) {
   return {
     bundle: join(scratch, 'bundle'),
@@ -37,11 +37,6 @@ export function stateOf(scratch: string): string {
   return join(scratch, 'state');
 }
 
-/** Returns arguments before the runtime that make it join the container's network. */
-function joinOf({ plan: { network } }: Container): readonly string[] {
-  return network?.join ?? [];
-}
-
 /** Returns arguments before the runtime that give it mounts which no other process sees. */
 function mountsOf({ host, plan }: Container): string[] {
   const { level, oci } = host;
@@ -50,7 +45,7 @@ function mountsOf({ host, plan }: Container): string[] {
   const volumesOf = volumeArguments(host, plan);
   // In a network's user namespace, the runtime may open its mounts only if they belong to that namespace.
   const needsOwn = level === 'rootless' ? network != null : volumes.length > 0;
-  if (!mapped) return needsOwn ? [...own, ...volumesOf] : volumesOf;
+  if (!mapped) return needsOwn ? [...own, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =
     mapped.process !== null && image !== null
       ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
@@ -71,9 +66,11 @@ async function writeBundle(container: Container): Promise<void> {
   const { plan, command, id } = container;
   const host = hostFor(container);
   const { bundle, config, exits } = pathsOf(container);
-  if (plan.mapped === null) await makeVolumePoints(container.host, plan);
-  const text = JSON.stringify(containerConfig(host, plan, command, id));
+  const described = containerConfig(host, plan, command, id);
   const { upper, work } = overlayFolders(plan.directory);
+  const root = plan.mapped === null || plan.image === null ? [container.host.oci.rootfs] : [plan.image, upper];
+  await assertMountPaths(plan, described.mounts, root);
+  if (plan.mapped === null) await makeVolumePoints(container.host, plan);
   // The kernel refuses to mount a volatile overlay again unless its working folder is new.
   if (plan.image !== null) await removeTree(work);
   const folders = plan.image === null ? [bundle, exits] : [bundle, exits, upper, work];
@@ -83,7 +80,7 @@ async function writeBundle(container: Container): Promise<void> {
     await chown(upper, plan.mapped.firstUser, plan.mapped.firstUser);
     await chmod(upper, 0o755);
   }
-  await writeFile(config, text, { mode: 0o600 });
+  await writeFile(config, JSON.stringify(described), { mode: 0o600 });
 }
 
 /**
@@ -97,13 +94,8 @@ export async function spawnContainer(container: Container): Promise<ChildProcess
   const { bundle, config, state } = pathsOf(container);
   const keep = host.cgroups === null ? [] : ['--keep'];
   const run = ['--root', state, 'run', ...keep, '--preserve-fds', '1', '--bundle', bundle, id];
-  const argv = [
-    ...joinOf(container),
-    ...['setpriv', '--pdeathsig', 'KILL'],
-    ...mountsOf(container),
-    host.oci.runtime,
-    ...run,
-  ];
+  const joining = plan.network?.join ?? [];
+  const argv = [...joining, 'setpriv', '--pdeathsig', 'KILL', ...mountsOf(container), host.oci.runtime, ...run];
   const child = spawnOwn(argv, plan.marker, ['ignore', 'pipe', 'pipe', 'pipe']);
   child.stdio[3]?.once('data', () => void rm(config, { force: true }).catch(() => undefined));
   return child;
@@ -123,12 +115,14 @@ export async function startContainer(
   const { host, plan, id } = container;
   const { bundle, config, state, exits, pidFile } = pathsOf(container);
   const { oci } = host;
-  const own = ['--sync', '--api-version', '1', '--runtime', oci.runtime, ...runtimeArguments('--root', state)];
+  const own = ['--sync', '--api-version', '1', '--runtime', oci.runtime];
+  const root = ['--runtime-arg', '--root', '--runtime-arg', state];
   const about = ['--bundle', bundle, '--cid', id, '--cuuid', id, '--name', id, '--container-pidfile', pidFile];
   const streams = ['--log-path', 'passthrough', '--full-attach', '--exit-dir', exits];
   const record = [oci.record, join(exits, id), oomFile ?? '', exitFile].flatMap((word) => ['--exit-command-arg', word]);
   const exit = ['--exit-command', '/bin/sh', ...record];
-  const argv = [...joinOf(container), ...mountsOf(container), oci.conmon, ...own, ...about, ...streams, ...exit];
+  const program = [oci.conmon, ...own, ...root, ...about, ...streams, ...exit];
+  const argv = [...(plan.network?.join ?? []), ...mountsOf(container), ...program];
   // The command can empty its own log, which it does if no worker reads it.
   await output.chown(plan.uid, plan.uid);
   const child = spawnOwn(argv, plan.marker, ['ignore', output.fd, output.fd, 'pipe'], { _OCI_SYNCPIPE: '3' });
@@ -137,7 +131,7 @@ export async function startContainer(
     const conmon = await launched(child);
     const problem = await problemOf(channel);
     if (problem !== null) throw new Error(`The sandbox could not be made: ${problem}`);
-    await runLimited(oci.runtime, ['--root', state, 'start', id]);
+    await runLimited(oci.runtime, ['--root', state, 'start', id], { env: RUNTIME_ENVIRONMENT });
     return conmon;
   } finally {
     channel.destroy();
@@ -147,16 +141,11 @@ export async function startContainer(
 
 /**
  * Ends a container whose runtime was killed before it started the command.
- * The container's first process then waits for the runtime for ever, and has no mark yet.
+ * The container's first process then never stops waiting for the runtime, and has no mark yet.
  */
 export async function endUnstarted(runtime: string, scratch: string, id: string): Promise<void> {
   const state = stateOf(scratch);
   if (await exists(join(state, id))) await resultOf(runtime, ['--root', state, 'delete', '--force', id]);
-}
-
-/** Returns arguments that conmon passes on to the runtime. */
-function runtimeArguments(...words: string[]): string[] {
-  return words.flatMap((word) => ['--runtime-arg', word]);
 }
 
 /** Returns the reason why conmon could not make the container; null if it has made it. */

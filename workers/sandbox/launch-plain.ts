@@ -6,7 +6,6 @@ import { isRoot } from './service-users.js';
 
 /** A command that runs as a plain process, without isolation: level `none`. */
 export interface PlainProcess {
-  /** The path of the program `INIT`. */
   init: string;
   plan: Plan;
   command: HostedCommand;
@@ -41,7 +40,6 @@ export async function startPlain(
   }
 }
 
-/** Starts the command, as root with the user of its service. */
 function start({ init, plan, command }: PlainProcess, kind: 'tied' | 'alone', stdio: StdioOptions): ChildProcess {
   for (const [name, value] of Object.entries(command.env)) assertVariable(name, value);
   const limits = resourceLimits(plan, false, isRoot() ? 'service' : 'all').map(({ name, value }) => {

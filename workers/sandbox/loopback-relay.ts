@@ -22,13 +22,11 @@ createServer({ allowHalfOpen: true, noDelay: true }, (inner) => {
 export interface RelayOptions {
   /** Arguments before a command that let it join the sandbox's network. */
   join: readonly string[];
-  /** Arguments before a command that drop its privileges. */
   drop: readonly string[];
   address: string;
   port: number;
   /** The environment that marks a process of the sandbox, so that it ends with the sandbox. */
   mark: Record<string, string>;
-  /** The cgroup.procs files of the sandbox. */
   procsFiles: readonly string[];
 }
 

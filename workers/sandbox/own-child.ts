@@ -4,6 +4,11 @@ import type { Entry } from './sandbox.js';
 import { USUAL_PATH } from './sandbox-plan.js';
 
 /**
+ * The environment of an OCI runtime. A runtime written in Go needs a tenth less time with one thread for its own code.
+ */
+export const RUNTIME_ENVIRONMENT = { PATH: USUAL_PATH.join(':'), GOMAXPROCS: '1' };
+
+/**
  * Starts a program that makes a container, in a session of its own.
  * It gets the sandbox's mark and a fixed PATH, but neither the platform's variables nor the command's.
  */
@@ -14,7 +19,7 @@ export function spawnOwn(
   more: NodeJS.ProcessEnv = {},
 ): ChildProcess {
   const [file = '', ...args] = argv;
-  const env = { PATH: USUAL_PATH.join(':'), [MARKER]: marker, ...more };
+  const env = { ...RUNTIME_ENVIRONMENT, [MARKER]: marker, ...more };
   return spawn(file, args, { cwd: '/', env, stdio, detached: true });
 }
 

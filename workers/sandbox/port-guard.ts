@@ -4,9 +4,11 @@ import { errorMessage } from '../../shared/core/error-registry.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 
 /**
- * Ports on which a sandbox may not listen. A small BPF program on the sandbox's control group (version 2) decides each
- * bind() in it, as systemd does for `SocketBindDeny=`. It needs no process and lasts as long as the group. Perl makes
- * the system calls, because Node.js and util-linux cannot.
+ * Ports on which a sandbox may not listen, if sandboxes share the host's network. A small BPF program on the sandbox's
+ * control group (version 2) decides each bind() in it, as systemd does for `SocketBindDeny=`. It needs no process and
+ * lasts as long as the group. Nothing else that is installed can do it: nftables sees packets and no bind(), so a
+ * stranger could still take a port before its owner; OCI runtimes attach programs for devices only; bpftool loads what
+ * a compiler made; systemd does not run everywhere. Node.js makes no system calls, so Perl does, which every Debian has.
  */
 export interface PortRange {
   first: number;

@@ -7,7 +7,7 @@ import type { Attachment, NetworkSpec } from '../network/network-model.js';
 import { type Cgroup, prepareCgroup } from './cgroup.js';
 import { guardPorts, type PortRange } from './port-guard.js';
 import { MARKER } from './process-table.js';
-import type { SandboxGround, SandboxSpec } from './sandbox.js';
+import type { SandboxBase, SandboxSpec } from './sandbox.js';
 import {
   APP_PATH,
   HOME_PATH,
@@ -60,7 +60,7 @@ export function scratchRoot(dataDir: string): string {
  */
 export async function makeSandbox(
   place: SandboxPlace,
-  spec: SandboxGround & Pick<SandboxSpec, 'image' | 'writable' | 'tools' | 'port' | 'process' | 'imageTools'>,
+  spec: SandboxBase & Pick<SandboxSpec, 'image' | 'writable' | 'tools' | 'port' | 'process' | 'imageTools'>,
   { tied, network }: { tied: boolean; network: HostNetwork | null },
 ): Promise<Made> {
   const { host } = place;
@@ -86,7 +86,7 @@ export function prepareCommand(
   const { process } = spec;
   const env =
     process !== undefined
-      ? imageVariables(spec, marker)
+      ? { PATH: USUAL_PATH.join(':'), ...spec.env, [MARKER]: marker }
       : {
           PATH: searchPath(host, spec.tools),
           HOME: inside ? HOME_PATH : join(scratch, 'home'),
@@ -116,12 +116,6 @@ function isMapped({ process, imageTools }: Pick<SandboxSpec, 'process' | 'imageT
   return process !== undefined || imageTools === true;
 }
 
-/** Returns the variables of an image's process. `env` already contains the image's own. */
-function imageVariables({ env }: SandboxSpec, marker: string): Record<string, string> {
-  return { PATH: USUAL_PATH.join(':'), ...env, [MARKER]: marker };
-}
-
-/** Returns the user of this host that owns the files of a sandbox. */
 function ownerOfFiles(host: Host, spec: Parameters<typeof makeSandbox>[1]): number {
   if (!isMapped(spec)) return userOf(host, spec.userNumber);
   return firstImageUser() + (spec.process?.user.uid ?? 0);
@@ -151,7 +145,7 @@ async function makeFolders(
 }
 
 /** Returns a network for a command that belongs to no service. */
-function aloneIn({ id }: SandboxGround): NetworkSpec {
+function aloneIn({ id }: SandboxBase): NetworkSpec {
   const scope = `sandbox-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
   return { scope, use: 'build', hostName: '' };
 }

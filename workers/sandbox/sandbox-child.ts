@@ -10,7 +10,6 @@ import { type Cgroup, ranOutOfMemory } from './cgroup.js';
 import { type LineCutter, LineSplitter } from './line-splitter.js';
 import type { RunOptions, RunOutcome } from './sandbox.js';
 
-/** The exit code of a child that could not be started. */
 const NOT_STARTED = 125;
 /** If a sandbox cannot be made, the error quotes this many lines of its output. */
 const PROBLEM_LINES = 3;

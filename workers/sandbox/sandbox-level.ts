@@ -8,13 +8,13 @@ import type { Logger } from '../../shared/core/log.js';
 import { OWN_FOLDERS } from '../core/own-programs.js';
 import { removeTree } from '../core/remove-folders.js';
 import type { CgroupRoots } from './cgroup.js';
+import { runtimeProblem } from './runtime-version.js';
 import type { Sandbox, SandboxLevel } from './sandbox.js';
 import { type ContainerHost, HIDE_CANDIDATES, type Host, hiddenFolders, isBelow } from './sandbox-plan.js';
 import { isRoot, ownDirectory } from './service-users.js';
 
 const PROBE_TIMEOUT_MS = 20_000;
 const PROBE_USER = 0;
-/** The command that installs the programs for containers. */
 const INSTALL = 'apt-get install runc conmon (or dnf install runc conmon)';
 
 type Candidate = Pick<Host, 'level' | 'overlay' | 'oci' | 'cgroups'>;
@@ -25,14 +25,8 @@ interface Wanted {
   /** The installed runtimes, the best first. */
   oci: readonly ContainerHost[];
   cgroups: CgroupRoots | null;
-  /** True if only a container is acceptable. */
   onlyContainers: boolean;
   forced: SandboxLevel | undefined;
-}
-
-/** Returns the level at which this platform's user runs containers. */
-function containerLevel(): SandboxLevel {
-  return isRoot() ? 'root' : 'rootless';
 }
 
 /** Returns the hosts that may work here, the strongest first. */
@@ -42,7 +36,7 @@ function candidates({ oci, cgroups, onlyContainers, forced }: Wanted): Candidate
     groups.flatMap((used) =>
       [true, false]
         .filter((overlay) => !overlay || runtime.overlayOptions.length > 0 || isRoot())
-        .map((overlay): Candidate => ({ level: containerLevel(), overlay, oci: runtime, cgroups: used })),
+        .map((overlay): Candidate => ({ level: isRoot() ? 'root' : 'rootless', overlay, oci: runtime, cgroups: used })),
     ),
   );
   const plain: Candidate = { level: 'none', overlay: false, oci: null, cgroups: null };
@@ -103,6 +97,8 @@ export async function strongest<S extends Sandbox>(wanted: Wanted, make: (host: 
       else if (level === 'rootless') {
         log.warn(detail, "hosted code runs in OCI containers, as this user: it sees nothing of the user's home");
       } else log.info(detail, 'hosted code runs in OCI containers');
+      const known = candidate.oci === null ? null : await runtimeProblem(candidate.oci.runtime);
+      if (known !== null) log.warn(known);
       return sandbox;
     }
     reasons.push(`${level}${overlay ? ' with overlay' : ''}${cgroups ? '' : ' without control groups'}: ${problem}`);

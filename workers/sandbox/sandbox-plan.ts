@@ -15,6 +15,8 @@ export const HOME_PATH = `${INSIDE}/home`;
 export const TOOLS_PATH = `${INSIDE}/tools`;
 /** The path of the init in a container. */
 export const INIT_PATH = '/.init';
+/** The path of the program that gives a command its variables, in a container without root. */
+export const VARIABLES_PATH = '/.variables';
 /** The folder of alternative names for programs. It is last in a container's PATH. */
 export const OTHER_NAMES_PATH = '/.bin';
 /**
@@ -39,7 +41,7 @@ export const HIDE_CANDIDATES: readonly string[] = [
  * start.
  */
 export const NOT_OWNED = ['node_modules', '.venv', 'venv', 'vendor', '.git'];
-const OPEN_FILES = 16_384;
+export const OPEN_FILES = 16_384;
 /**
  * Address space that Node.js reserves for code from version 24 on. `RLIMIT_DATA` counts it although no memory is used.
  */
@@ -62,11 +64,9 @@ export interface ContainerHost {
   enter: string;
   /** Real folders of the host's system that containers see. */
   system: readonly string[];
-  /** True if the programs that copy, unpack and build images are installed. */
   hasImageTools: boolean;
   seccomp: Record<ContainerKind, Seccomp> | null;
   overlayOptions: readonly string[];
-  /** True if the kernel can limit swap. */
   limitsSwap: boolean;
   /** The file with the host's name servers; null if there is none. */
   resolver: string | null;
@@ -88,7 +88,6 @@ export interface Host {
   hidden: readonly string[];
   /** The programs that run containers; null at level `none`. */
   oci: ContainerHost | null;
-  /** The control groups of containers; null if the host allows none. */
   cgroups: CgroupRoots | null;
 }
 
@@ -107,7 +106,6 @@ export interface Plan {
   limits: SandboxLimits;
   /** True if the sandbox must not outlive the worker. */
   tied: boolean;
-  /** The sandbox's own network, if it has one. */
   network?: Attachment | null;
   /** Replaces the host's system and users; null if the sandbox uses those. */
   mapped: MappedRoot | null;
@@ -216,7 +214,7 @@ export function assertVariable(name: string, value: string): void {
 /** Returns true if `path` is `folder` or is inside of it. */
 export function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
-  return way === '' || (!way.startsWith('..') && !isAbsolute(way));
+  return way !== '..' && !way.startsWith('../') && !isAbsolute(way);
 }
 
 /** Joins the paths. Throws if the result is outside of the folder. */

@@ -3,38 +3,35 @@ import type { Logger } from '../../shared/core/log.js';
 import { isRunning, processStart } from '../../shared/core/process-identity.js';
 import { signalGroup, signalProcess } from '../../shared/core/signal-process.js';
 import { type CgroupRoots, cgroupMembers } from './cgroup.js';
-import { type Listener, listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './process-table.js';
+import { listenersOf, listeningPortsOf, markedProcesses, socketsOf } from './process-table.js';
 import type { DetachedProcess, PortHolder } from './sandbox.js';
 
 const STEP_MS = 20;
 /** A process that survives KILL for this long, in milliseconds, hangs in the kernel. */
 const KILL_DEADLINE_MS = 15_000;
 
-/** Returns true for a text that can name a sandbox, and as a folder's name stays inside of its parent. */
+/** Returns true for a valid id of a sandbox. As the name of a folder, such an id cannot lead out of its parent. */
 export function isSandboxId(text: string): boolean {
   return /^[A-Za-z0-9][A-Za-z0-9._-]{0,200}$/.test(text);
 }
 
+interface Dependencies {
+  log: Logger;
+  /** Marks this platform's processes on a host that may run another one. */
+  token: string;
+  cgroups: CgroupRoots | null;
+}
+
 /** Finds, observes and ends the processes of this platform's sandboxes. */
 export class SandboxProcesses {
-  readonly #log: Logger;
-  readonly #token: string;
-  readonly #cgroups: CgroupRoots | null;
+  readonly #deps: Dependencies;
 
-  /** `token` marks this platform's processes on a host that may run another one. */
-  constructor({ log, token, cgroups }: { log: Logger; token: string; cgroups: CgroupRoots | null }) {
-    this.#log = log;
-    this.#token = token;
-    this.#cgroups = cgroups;
+  constructor(deps: Dependencies) {
+    this.#deps = deps;
   }
 
-  /** Returns the mark of every process of a sandbox. */
   markOf(id: string): string {
-    return `${this.#token}:${id}`;
-  }
-
-  isAlive(process: DetachedProcess): Promise<boolean> {
-    return isRunning(process);
+    return `${this.#deps.token}:${id}`;
   }
 
   /**
@@ -45,11 +42,11 @@ export class SandboxProcesses {
   async of(id: string, byMark = true): Promise<number[]> {
     const wanted = this.markOf(id);
     const members = new Set<number>();
-    if (byMark || this.#cgroups === null) {
+    if (byMark || this.#deps.cgroups === null) {
       for (const [pid, marker] of await markedProcesses(wanted)) if (marker === wanted) members.add(pid);
     }
-    if (this.#cgroups !== null) {
-      for (const pid of await cgroupMembers(this.#cgroups, id)) {
+    if (this.#deps.cgroups !== null) {
+      for (const pid of await cgroupMembers(this.#deps.cgroups, id)) {
         if ((await processStart(pid)) !== null) members.add(pid);
       }
     }
@@ -70,20 +67,20 @@ export class SandboxProcesses {
   async terminate(process: DetachedProcess, graceMs: number, ask: () => void): Promise<void> {
     const deadline = Date.now() + graceMs;
     ask();
-    while (Date.now() < deadline && (await this.isAlive(process))) await sleep(STEP_MS);
+    while (Date.now() < deadline && (await isRunning(process))) await sleep(STEP_MS);
   }
 
   /** Kills until no process of the sandbox is left. Throws if one survives for 15 s. `byMark` as for `of`. */
   async kill(id: string, process: DetachedProcess | null, byMark: boolean): Promise<void> {
     const deadline = Date.now() + KILL_DEADLINE_MS;
     for (;;) {
-      const leader = process !== null && (await this.isAlive(process));
+      const leader = process !== null && (await isRunning(process));
       if (leader) signalGroup(process.pid, 'SIGKILL');
       const members = await this.of(id, byMark);
       for (const pid of members) signalProcess(pid, 'SIGKILL');
       if (!leader && members.length === 0) return;
       if (Date.now() > deadline) {
-        this.#log.error({ id, members }, 'processes survive KILL');
+        this.#deps.log.error({ id, members }, 'processes survive KILL');
         throw new Error(`Processes of ${id} survive KILL: ${members.join(', ')}`);
       }
       await sleep(STEP_MS);
@@ -100,10 +97,11 @@ export class SandboxProcesses {
     if (listeners === null) return 'unknown';
     if (listeners.length === 0) return 'nobody';
     const sockets = uid === null ? await socketsOf(await this.of(id)) : new Set<string>();
-    const isOwn = (listener: Listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid);
     // The kernel lets only one user listen for IPv4 connections. An IPv6 socket for all addresses may or may not accept
     // them.
-    const sure = listeners.filter((listener) => !listener.anyIpv6);
-    return (sure.length > 0 ? sure : listeners).some(isOwn) ? 'own' : 'stranger';
+    const sure = listeners.filter((listener) => listener.address !== '::');
+    const counted = sure.length > 0 ? sure : listeners;
+    const isOwn = counted.some((listener) => (uid === null ? sockets.has(listener.inode) : listener.uid === uid));
+    return isOwn ? 'own' : 'stranger';
   }
 }

@@ -63,7 +63,7 @@ export interface SandboxVolume {
 }
 
 /** The part of a sandbox that is decided before its command. */
-export type SandboxGround = Pick<SandboxSpec, 'id' | 'directory' | 'userNumber' | 'limits' | 'network'>;
+export type SandboxBase = Pick<SandboxSpec, 'id' | 'directory' | 'userNumber' | 'limits' | 'network'>;
 
 export interface SandboxLimits {
   memoryMb: number;
@@ -116,7 +116,6 @@ export interface StartedProcess extends DetachedProcess {
 
 /** The resources that a sandbox has used and uses. */
 export interface ResourceUsage {
-  /** Processor time since its start. */
   cpuSeconds: number;
   /** Memory that the kernel could not reclaim at once: unused file caches are left out. */
   memoryBytes: number;
@@ -151,6 +150,12 @@ export interface Entry {
   end(): Promise<void>;
 }
 
+/** Processes that do not run until they are resumed. */
+export interface PausedSandbox {
+  /** Lets them run again. Without a call, that happens when this process dies. */
+  resume(): Promise<void>;
+}
+
 export interface InsideResult {
   /** Null if the command took too long or printed more than 1 MiB. */
   code: number | null;
@@ -177,10 +182,10 @@ export interface Sandbox {
    */
   pathOf(spec: Pick<SandboxSpec, 'directory' | 'image'>): string;
   /**
-   * Begins to make the folders, the control group and the network of a command that will run on this ground. If that
-   * fails, `run` makes them. Every expected command must be run or forgotten.
+   * Begins to make the folders, the control group and the network of a command that will run. If that fails, `run`
+   * makes them. Every expected command must be run or forgotten.
    */
-  expect(ground: SandboxGround): void;
+  expect(base: SandboxBase): void;
   /** Removes, in the background, what was made for a command that will not run. Does nothing if it has run. */
   forget(id: string): void;
   /** Runs a command to its end. Rejects only if the sandbox itself cannot be made. */
@@ -188,12 +193,14 @@ export interface Sandbox {
   /** Starts a command that outlives the worker. Rejects if the sandbox cannot be made. */
   start(spec: SandboxSpec, options: DetachedOptions): Promise<StartedProcess>;
   /** Runs a command beside an image's process, within its containment and limits. Rejects if that process has ended. */
-  exec(id: string, command: InsideCommand): Promise<InsideResult>;
+  exec(id: string, process: DetachedProcess, command: InsideCommand): Promise<InsideResult>;
   /**
    * Prepares a program beside the command of a sandbox that was started: in its namespaces, with its limits, its user and its variables.
    * Rejects if that has ended.
    */
   enter(id: string, process: DetachedProcess, command: EntryCommand): Promise<Entry>;
+  /** Pauses all processes of a sandbox at one instant, until they are resumed or this process dies. */
+  pause(id: string): Promise<PausedSandbox>;
   /** Passes connections to an address of a command's network on to its IPv6 loopback, until the sandbox ends. */
   relay(id: string, userNumber: number, address: string, port: number): Promise<void>;
   /** Returns true while exactly this process lives. */

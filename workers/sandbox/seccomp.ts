@@ -42,11 +42,20 @@ const NAMESPACES = [
  */
 const ABSENT = ['clone3', 'io_setup', 'io_uring_setup', 'io_uring_enter', 'io_uring_register'];
 
+/**
+ * System calls with which a command without root enters the user namespace of its own user, and a shell enters that of
+ * the command. `index` is the argument with the flags. The kernel allows no second namespace (`container-config.ts`).
+ */
+const OWN_USER = [
+  { call: 'unshare', index: 0 },
+  { call: 'setns', index: 1 },
+] as const;
+
 function refusedTo(kind: ContainerKind): string[] {
   if (kind === 'imageTools') return REFUSED;
   if (kind === 'image') return [...REFUSED, ...NAMESPACES];
   const refused = [...REFUSED, ...NAMESPACES, 'chroot'];
-  return kind === 'rootless' ? refused.filter((name) => name !== 'unshare') : refused;
+  return kind === 'rootless' ? refused.filter((name) => !OWN_USER.some(({ call }) => call === name)) : refused;
 }
 
 interface Argument {
@@ -101,7 +110,7 @@ export function seccompOf(
   if (architecture === undefined) return null;
   const refused = refusedTo(kind);
   const makesNamespaces = kind === 'imageTools';
-  const decided = new Set([...refused, ...ABSENT, 'socket', ...(makesNamespaces ? [] : ['clone', 'unshare'])]);
+  const decided = new Set([...refused, ...ABSENT, 'socket', ...(makesNamespaces ? [] : ['clone', 'unshare', 'setns'])]);
   const own: SeccompRule[] = [
     { names: ABSENT, action: 'SCMP_ACT_ERRNO', errnoRet: ENOSYS },
     { names: refused, action: 'SCMP_ACT_ERRNO', errnoRet: EPERM },
@@ -111,7 +120,7 @@ export function seccompOf(
       const args = [{ index: 0, value: flag, valueTwo: flag, op: 'SCMP_CMP_MASKED_EQ' }];
       own.push({ names: ['clone'], action: 'SCMP_ACT_ERRNO', errnoRet: EPERM, args });
     }
-    if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ERRNO', 'SCMP_CMP_NE'));
+    if (kind === 'rootless') own.push(...userNamespaceOnly('SCMP_ACT_ERRNO', 'SCMP_CMP_NE'));
     for (const family of [AF_ALG, AF_VSOCK]) own.push(refuseFamily(family));
     return { defaultAction: 'SCMP_ACT_ALLOW', architectures: architecture.names, syscalls: own };
   }
@@ -126,7 +135,7 @@ export function seccompOf(
     .filter(({ names }) => names.length > 0);
   const noNamespaces = [{ index: 0, value: NAMESPACE_FLAGS, valueTwo: 0, op: 'SCMP_CMP_MASKED_EQ' }];
   if (!makesNamespaces) own.push({ names: ['clone'], action: 'SCMP_ACT_ALLOW', args: noNamespaces });
-  if (kind === 'rootless') own.push(oneUserNamespace('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
+  if (kind === 'rootless') own.push(...userNamespaceOnly('SCMP_ACT_ALLOW', 'SCMP_CMP_EQ'));
   // All conditions of one rule must hold; rules for one call are alternatives. The families in between are allowed too.
   own.push(
     { names: ['socket'], action: 'SCMP_ACT_ALLOW', args: [{ index: 0, value: AF_ALG, op: 'SCMP_CMP_LT' }] },
@@ -153,13 +162,12 @@ function applies(
   return !excludes.arches?.includes(architecture);
 }
 
-/**
- * Returns a rule about creating user namespaces. The command's own user needs one, and the kernel allows no second one
- * (`container-config.ts`).
- */
-function oneUserNamespace(action: string, op: string): SeccompRule {
+/** Returns rules about the calls of `OWN_USER`, by whether they are about user namespaces. */
+function userNamespaceOnly(action: string, op: string): SeccompRule[] {
   const refusal = action === 'SCMP_ACT_ERRNO' ? { errnoRet: EPERM } : {};
-  return { names: ['unshare'], action, args: [{ index: 0, value: CLONE_NEWUSER, op }], ...refusal };
+  return OWN_USER.map(({ call, index }) => {
+    return { names: [call], action, args: [{ index, value: CLONE_NEWUSER, op }], ...refusal };
+  });
 }
 
 function refuseFamily(family: number): SeccompRule {

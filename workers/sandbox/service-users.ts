@@ -104,7 +104,6 @@ export function freeRange(given: readonly UserRange[]): number {
   return first;
 }
 
-/** Returns the ids of `/etc/passwd` or `/etc/group`. */
 function singleIds(text: string): UserRange[] {
   const ids = text.split('\n').map((line) => Number.parseInt(line.split(':')[2] ?? '', 10));
   return ids.filter((id) => Number.isSafeInteger(id)).map((id) => ({ first: id, last: id }));

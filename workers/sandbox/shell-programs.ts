@@ -16,15 +16,18 @@ function tellEnd(prefix: string): string {
 if [ "$${code}" -gt 128 ] && ${name}=$(kill -l "$((${code} - 128))" 2>/dev/null); then ${how}="signal SIG$${name}"; fi`;
 }
 
+/** Shell lines that give the variables in RANVIER_NAMES their values, which are in RANVIER_ENV_<name>. */
+const GIVE_VARIABLES =
+  'for _name in $_names; do eval "export $_name=\\"\\$RANVIER_ENV_$_name\\"; unset RANVIER_ENV_$_name"; done';
+
 /**
  * Process 1 of a container, and the first process of a command without one. It starts the command in a session of its
  * own, passes TERM on to its process group and waits for it. The end of process 1 ends everything in the container.
  * Arguments: `tied`, `free` or `alone`; the working folder; `here` or `deferred`; the command's argument vector. If it
  * is `tied`, descriptor 3 leads to the worker: it gets a line when the command starts, and its end means that the
  * worker died. Otherwise standard output is a file that may grow while no worker reads it. If it is `alone`, there is
- * no container, and the command's end is written to descriptor 4. If the command's variables are `deferred`,
- * RANVIER_NAMES has their names, and RANVIER_ENV_<name> has the value of each. This program's own variables begin with
- * `_`, because the command's are passed on.
+ * no container, and the command's end is written to descriptor 4. Workers of an older release pass
+ * `deferred`: then this program gives the variables. Its own begin with `_`, because the command's are passed on.
  */
 export const INIT = `#!/bin/sh
 _kind=$1 _folder=$2 _deferred=$3
@@ -32,7 +35,7 @@ shift 3
 umask 022
 _names=
 [ "$_deferred" = here ] || { _names=$RANVIER_NAMES; unset RANVIER_NAMES; }
-for _name in $_names; do eval "export $_name=\\"\\$RANVIER_ENV_$_name\\"; unset RANVIER_ENV_$_name"; done
+${GIVE_VARIABLES}
 cd -- "$_folder" || exit 126
 # The programs of this one are not looked for in the command's PATH.
 _path=$PATH
@@ -107,6 +110,18 @@ fi
 if [ "$_kind" = tied ]; then kill -s KILL "$_guard"; else kill -s USR1 "$_guard"; fi
 wait "$_guard"
 exit "$_code"
+`;
+
+/**
+ * Runs in a container without root, after the programs that drop the privileges of the command: gives the command its
+ * variables and becomes it. Arguments: the command's argument vector.
+ */
+export const VARIABLES = `#!/bin/sh
+_names=$RANVIER_NAMES
+unset RANVIER_NAMES
+${GIVE_VARIABLES}
+unset _names _name
+exec "$@"
 `;
 
 /**

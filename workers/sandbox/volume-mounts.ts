@@ -1,9 +1,10 @@
-import { mkdir } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
+import { basename, join, relative } from 'node:path';
+import { unlessAbsent } from '../../shared/core/exists.js';
 import { runLimited } from '../../shared/core/run-limited.js';
 import { type ContainedHost, isBelow, type Mount, type Plan } from './sandbox-plan.js';
 
-/** The folder below that of a volume in which a command's file system is mounted, or that has the content itself. */
+/** The folder in a volume's folder with the content: the place where the volume's file system is mounted, or plain files. */
 export const CONTENT = 'data';
 /** The file system of a volume whose size the kernel enforces. */
 export const IMAGE = 'image';
@@ -11,8 +12,8 @@ export const IMAGE = 'image';
 /**
  * Runs on the host, in a mount namespace of its own if there are images: locks and mounts volumes and becomes the program that starts the
  * container. Mounts, loop devices and locks end with the last process that has them, so that none is left whatever dies.
- * Arguments: the number of volumes; the user who owns their content; for each volume its folder, `exclusive` or `shared`, and
- * `grow` or `keep`; the program's argument vector.
+ * Arguments: the number of volumes; the user who owns their content; for each volume its folder, `exclusive`, `shared` or `observed`
+ * (which leaves the owner as it is), and `grow` or `keep`; the program's argument vector.
  */
 export const MOUNT_VOLUMES = `#!/bin/sh
 fail() {
@@ -50,7 +51,7 @@ while [ "$count" -gt 0 ]; do
     rmdir "$folder/${CONTENT}/lost+found" 2>/dev/null
     exec 9>&-
   fi
-  [ "$(id -u)" -ne 0 ] || [ "$(stat -c %u "$folder/${CONTENT}")" = "$uid" ] || chown -hR "$uid:$uid" "$folder/${CONTENT}"
+  [ "$2" = observed ] || [ "$(id -u)" -ne 0 ] || [ "$(stat -c %u "$folder/${CONTENT}")" = "$uid" ] || chown -hR "$uid:$uid" "$folder/${CONTENT}"
   shift 3
   count=$((count - 1))
 done
@@ -88,6 +89,19 @@ function layerOf(scratch: string, folder: string): string {
   return join(scratch, 'points', basename(folder));
 }
 
+/** Becomes a program after it has copied a folder to a file system in memory that is mounted over it. Arguments: the folder; the program's. */
+const TO_MEMORY =
+  'mount -n -t tmpfs -o mode=0755 tmpfs "$0.new" && cp -a -- "$0/." "$0.new" && mount -n --move "$0.new" "$0" && exec "$@"';
+
+/**
+ * Returns arguments before the program that starts a container, which move layers to memory. The kernel refuses an overlay whose layer is in
+ * the folder that it covers, as with DATA_DIR below `/var`.
+ */
+export function pointArguments({ oci }: ContainedHost, { volumes, scratch }: Plan): string[] {
+  const covers = (folder: string) => isBelow(scratch, folder) && volumes.some(({ path }) => isBelow(path, folder));
+  return oci.system.some(covers) ? ['/bin/sh', '-c', TO_MEMORY, join(scratch, 'points')] : [];
+}
+
 /** Replaces the mount of a folder of the host's system. The new one also has the folders that volumes are mounted on. */
 export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 'volumes' | 'scratch'>): Mount {
   const { destination } = mount;
@@ -97,14 +111,27 @@ export function withVolumePoints(mount: Mount, { volumes, scratch }: Pick<Plan, 
 }
 
 /** Makes the root and the layers of a container on the host's system that has volumes. */
-export async function makeVolumePoints({ oci }: ContainedHost, { volumes, scratch }: Plan): Promise<void> {
+export async function makeVolumePoints({ level, oci }: ContainedHost, { volumes, scratch }: Plan): Promise<void> {
   if (volumes.length === 0) return;
   await mkdir(ownRoot(scratch), { recursive: true, mode: 0o755 });
+  await mkdir(join(scratch, 'points.new'), { recursive: true });
   await runLimited('cp', ['-a', '--', `${oci.rootfs}/.`, ownRoot(scratch)]);
   for (const folder of oci.system) {
-    const layer = layerOf(scratch, folder);
     for (const { path } of volumes.filter((volume) => isBelow(volume.path, folder))) {
-      await mkdir(join(layer, path.slice(folder.length)), { recursive: true, mode: 0o755 });
+      const names = relative(folder, path).split('/');
+      for (let depth = 0; depth <= names.length; depth += 1) {
+        const way = names.slice(0, depth);
+        await makePoint(join(layerOf(scratch, folder), ...way), join(folder, ...way), level === 'root');
+      }
     }
   }
+}
+
+/** Makes a folder of a layer. As root it gets the owner and the mode of the host's folder, because it covers those in the overlay. */
+async function makePoint(point: string, covered: string, asRoot: boolean): Promise<void> {
+  await mkdir(point, { recursive: true, mode: 0o755 });
+  const found = asRoot ? await unlessAbsent(lstat(covered)) : null;
+  if (found === null) return;
+  await chown(point, found.uid, found.gid);
+  await chmod(point, found.mode);
 }

@@ -3,7 +3,7 @@
  * and clock. Usage is in per cent of what the plan has; times are in milliseconds since the epoch.
  */
 
-/** A deviation from the target below this share of it changes nothing. */
+/** The number of replicas stays while the value differs from the target by less than this share of the target. */
 const TOLERANCE = 0.1;
 /** The period in which additions and removals are limited. */
 const PERIOD_MS = 60_000;
@@ -71,7 +71,7 @@ export function decideScaling(facts: ScalingFacts): ScalingDecision {
     memory: { wishes, changes: target === replicas ? changes : [...changes, { at: now, by: target - replicas }] },
   });
 
-  // The owner's bounds apply at once.
+  // The owner's bounds apply at once, without the quiet time.
   if (replicas < minReplicas || replicas > maxReplicas) return decided(bounded(replicas));
   if (wish > replicas) {
     const before = replicas - changes.reduce((sum, { by }) => sum + by, 0);
@@ -93,11 +93,11 @@ export function forgotten({ changes }: ScalingMemory): ScalingMemory {
 }
 
 /**
- * Returns the wishes of the quiet time, and the last one before it.
- * That one shows that the quiet time is complete.
+ * Returns the wanted numbers of replicas in the quiet time, and the last one before it. The latter shows that the quiet
+ * time is complete.
  */
 function remember({ now, replicas, quietMs, memory }: ScalingFacts, wish: number): ScalingMemory['wishes'] {
-  // After a time without samples, earlier wishes no longer count.
+  // After a time without samples, earlier wanted numbers no longer count.
   if (now - (memory.wishes.at(-1)?.at ?? now) > PERIOD_MS) return [{ at: now, replicas: Math.max(wish, replicas) }];
   const since = memory.wishes.findLastIndex(({ at }) => now - at >= quietMs);
   const kept = memory.wishes.slice(Math.max(0, since));
@@ -127,7 +127,7 @@ function wishByUsage(values: readonly number[], replicas: number, target: number
   if (missing === 0) return isClose(ratio) ? replicas : ceil(replicas * ratio);
   const assumed = ratio > 1 ? 0 : 100 * missing;
   const whole = (used + assumed) / (values.length + missing) / target;
-  // The assumption about missing replicas must not reverse the direction.
+  // Counting missing replicas as idle or busy must not turn a removal into an addition, or the reverse.
   if (isClose(whole) || whole > 1 !== ratio > 1) return replicas;
   return ceil((values.length + missing) * whole);
 }

@@ -25,7 +25,7 @@ export interface ObservedService {
 }
 
 export interface ObservationSpan {
-  /** Seconds after which a ready replica counts. */
+  /** Seconds for which a replica must have been ready before its usage counts. */
   readySeconds: number;
   /** Seconds for which a sample is valid. */
   freshSeconds: number;
@@ -67,7 +67,7 @@ export interface Remembered {
   id: string;
   version: number;
   memory: ScalingMemory;
-  /** The number of replicas. It replaces the number from a change that failed. */
+  /** The current number of replicas. If a change failed, it replaces the number that the change has stored. */
   replicas: number;
 }
 

@@ -31,9 +31,9 @@ export interface BudgetAlert {
 }
 
 /**
- * Mails each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail.
- * Each threshold is mailed once a month (UTC). It compares the stored values, so that every cause counts: higher costs
- * as well as a lower budget.
+ * Mails each workspace whose estimated costs reach a threshold of its budget. Returns a line for each mail. Each
+ * threshold is mailed once a month (UTC). Compares the stored values, so that every cause counts: higher costs as well
+ * as a lower budget.
  */
 export async function sendBudgetAlerts(deps: BudgetAlertDeps): Promise<string[]> {
   const done: string[] = [];

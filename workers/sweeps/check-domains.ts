@@ -9,8 +9,8 @@ import type { JobDeps } from '../worker-deps.js';
 const BATCH = 20;
 
 /**
- * Checks the domains that are due at their name servers. Returns a line for each whose status changed.
- * New domains are checked soon and often, served ones once a day.
+ * Asks the name servers about the domains that are due for a check. Returns a line for each domain whose status
+ * changed. New domains are checked soon and often, served ones once a day.
  */
 export async function checkDomains(deps: Pick<JobDeps, 'db' | 'config' | 'log'>): Promise<string[]> {
   const failure = 'a domain was not checked';

@@ -21,8 +21,8 @@ import type { JobDeps } from '../worker-deps.js';
 const ORPHAN_MS = 60 * 60_000;
 
 /**
- * Queues the backups whose daily slot has come. Returns nothing, because a due backup is no repair.
- * Any number of workers may call this at once: a unique index lets one of them make the backup of a slot.
+ * Queues the backups whose daily time has come. Returns no lines, so that sweeps count no repair. Any number of workers
+ * may call this at once: a unique index lets one of them make the backup of a day.
  */
 export async function scheduleBackups({ db, dispatcher }: JobDeps): Promise<void> {
   let queued = 0;

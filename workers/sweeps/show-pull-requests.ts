@@ -9,8 +9,8 @@ import type { JobDeps } from '../worker-deps.js';
 const ACTOR = 'previews';
 
 /**
- * Makes previews of open pull requests that could not be made before. Returns a line for each.
- * The plan was used up, an earlier preview was being deleted, or the process that received the report died.
+ * Makes previews of open pull requests that could not be made before. Returns a line for each. Causes are a used-up
+ * plan, an earlier preview that was being deleted, or the death of the process that received the report.
  */
 export async function showPullRequests(
   deps: Pick<JobDeps, 'db' | 'keyring' | 'config' | 'dispatcher' | 'log'>,

@@ -14,6 +14,7 @@ import { deleteOldPulls } from '../../shared/previews/pull-store.js';
 import { goneServices } from '../../shared/pushes/store.js';
 import type { Engine } from '../../shared/queues/queue-engine.js';
 import { deleteExpiredReceipts } from '../../shared/receipts/store.js';
+import { deleteExpiredRecordings } from '../../shared/remote/recording-store.js';
 import { deleteOldRemoteSessions } from '../../shared/remote/store.js';
 import { deleteOldRuns } from '../../shared/runs/store.js';
 import { freeLostNumbers, recordUsersInUse } from '../../shared/services/user-numbers.js';
@@ -88,7 +89,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
     ofHost('storage', '*/20 * * * * *', () => watchStorage(deps)),
     ofHost('service-volumes', '*/10 * * * * *', () => watchVolumes(deps)),
     ofHost('volumes', '25 * * * * *', () => removeVolumes(deps)),
-    // A number rests for hours, and this examines every file.
+    // Runs seldom: a freed number is unused for hours anyway, and this sweep examines every file.
     ofHost(
       'users',
       '10 */10 * * * *',
@@ -127,7 +128,7 @@ export function sweepDefinitions(deps: JobDeps, engine: Pick<Engine, 'removeOldJ
   ];
 }
 
-/** Wraps work that repairs nothing as a sweep. */
+/** Wraps work as a sweep whose runs count as no repair. */
 function withoutRepairs(work: () => Promise<unknown>): SweepDefinition['sweep'] {
   return async () => {
     await work();
@@ -139,7 +140,7 @@ async function stopStaleReleases(deps: JobDeps): Promise<string[]> {
   const stale = await staleReleases(deps.db);
   const failure = 'the old releases of a service do not stop';
   const facts = (serviceId: string) => ({ serviceId });
-  // A release that ends slowly takes a minute.
+  // Many at the same time, because a release that ends slowly takes a minute.
   return sweepEach(
     [...new Set(stale.map(({ serviceId }) => serviceId))],
     { ...deps, atOnce: 16, failure, facts },
@@ -194,6 +195,7 @@ async function deleteExpired({ db }: JobDeps): Promise<string[]> {
     ...removed(await deleteOldPulls(db), 'closed pull requests'),
     ...removed(await deleteOldDeliveries(db), 'deliveries of webhooks'),
     ...removed(await deleteReleasedDomains(db), 'reserved domains'),
+    ...removed(await deleteExpiredRecordings(db), 'parts of recordings of shells'),
     ...removed(await deleteOldRemoteSessions(db), 'ended shells'),
     ...removed(await deleteOldAuditEntries(db), 'audit entries'),
   ];

@@ -18,7 +18,6 @@ export interface SweepDeps {
   countRepairs: (name: string, repairs: number) => Promise<void>;
 }
 
-/** Returns true if a worker runs a sweep of this scope. */
 function isSweepDue(scope: SweepDefinition['scope'], leading: boolean): boolean {
   return scope === 'host' || leading;
 }
@@ -35,7 +34,10 @@ export class Sweeps {
     );
   }
 
-  /** Runs one sweep now, if it is this worker's. A failure is logged, and the next run tries again. */
+  /**
+   * Runs one sweep now. Does nothing if only the leading worker runs it and this worker does not lead. A failure is
+   * logged, and the next run tries again.
+   */
   async run({ name, scope, sweep }: SweepDefinition): Promise<void> {
     const { leadership, log, countRepairs } = this.#deps;
     if (!isSweepDue(scope, leadership.leading)) return;

@@ -1,9 +1,10 @@
 import { errorMessage } from '../../shared/core/error-registry.js';
+import { isRunning, type ProcessIdentity } from '../../shared/core/process-identity.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { sweepEach } from '../core/sweep-each.js';
 import type { ReplicaRow } from '../replicas/rows.js';
 import { replicasOfHost } from '../replicas/store.js';
-import { sandboxIdOf } from '../runtime/process/replica-sandbox.js';
+import { processOf, sandboxIdOf } from '../runtime/process/replica-sandbox.js';
 import { ServiceVolumes } from '../volumes/service-volumes.js';
 import { extendImage, growMounted, hasImage } from '../volumes/volume-image.js';
 import { GIGABYTE, type VolumeState, volumeState } from '../volumes/volume-model.js';
@@ -38,8 +39,9 @@ async function watchVolume(deps: Deps, volume: VolumeRow, replica: ReplicaRow | 
   const { db, backups, logs } = deps;
   const rooms = new ServiceVolumes(deps);
   const hard = await hasImage(rooms.folderOf(volume).folder);
-  if (hard && replica !== null) await grow(deps, rooms, volume, replica);
-  const used = await rooms.usedBytes(volume, replica?.pid ?? null);
+  const monitor = replica !== null && (await isRunning(processOf(replica))) ? processOf(replica) : null;
+  if (hard && monitor !== null) await grow(deps, rooms, volume, monitor);
+  const used = await rooms.usedBytes(volume, monitor?.pid ?? null);
   if (used === null) return [];
   const state = volumeState(used, volume.size_gb, hard);
   const isNews = await recordVolumeUsage(db, volume.id, used, state);
@@ -51,11 +53,13 @@ async function watchVolume(deps: Deps, volume: VolumeRow, replica: ReplicaRow | 
   return [`volume ${volume.id} is ${state} now (${used} bytes)`];
 }
 
-/** Grows the file system of a volume in use. If this host cannot, it grows when the service starts again. */
-async function grow({ log }: Deps, rooms: ServiceVolumes, volume: VolumeRow, { pid }: ReplicaRow): Promise<void> {
+/**
+ * Grows the file system of a volume in use. If this host cannot grow it now, it grows when the service starts again.
+ */
+async function grow({ log }: Deps, rooms: ServiceVolumes, volume: VolumeRow, monitor: ProcessIdentity): Promise<void> {
   const { folder } = rooms.folderOf(volume);
   try {
-    if ((await extendImage(folder, volume.size_gb * GIGABYTE)) && pid !== null) await growMounted(folder, pid);
+    if (await extendImage(folder, volume.size_gb * GIGABYTE)) await growMounted(folder, monitor);
   } catch (error) {
     log.warn({ volumeId: volume.id }, `a volume did not grow: ${errorMessage(error)}`);
   }

@@ -18,9 +18,9 @@ export interface PostOptions {
 }
 
 /**
- * Posts a body and resolves to the answer's status. Drops the answer's content and follows no redirect.
- * Unless `allowLocal`, every address of the name is checked, and the connection uses a checked one: the name cannot
- * lead elsewhere a moment later. Rejects with `ForbiddenAddress`, or with the connection's fault.
+ * Posts a body and resolves to the answer's status. Drops the answer's content and follows no redirect. Unless
+ * `allowLocal`, every address of the name is checked, and the connection uses a checked one, even if the name resolves
+ * to another a moment later. Rejects with `ForbiddenAddress`, or with the connection's fault.
  */
 export async function postSigned(address: string, options: PostOptions): Promise<number> {
   const url = new URL(address);

@@ -21,7 +21,7 @@ import { type PostOptions, postSigned } from './post-signed.js';
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
 
 const BATCH = 40;
-/** The most deliveries of one workspace at a time: receivers that never answer must not use all places. */
+/** The most deliveries of one workspace at a time: receivers that never answer must not delay other workspaces. */
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
@@ -62,7 +62,7 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
   }
 }
 
-/** Returns the body of a delivery. For a live deployment it includes the address. */
+/** Returns the body of a delivery. For a live deployment it includes the service's address. */
 function bodyOf(
   { config }: WebhookDeps,
   { id, event, workspace_id: workspaceId, happened_at: happenedAt, data }: DueDelivery,

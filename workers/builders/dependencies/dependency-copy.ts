@@ -14,8 +14,8 @@ const KEY = 'key';
 const MAX_SIZE_MB = 1024;
 
 /**
- * A copy of a service's dependencies. It is made between installation and build, because the build may change them. It
- * belongs to the platform: no command of a tenant sees its folder.
+ * A copy of a service's installed dependencies. It is made before the build, which may change them. It belongs to the
+ * platform: no command of a tenant sees its folder.
  */
 export class DependencyCopy {
   readonly #path: string;
@@ -30,15 +30,14 @@ export class DependencyCopy {
     return kept === key ? join(this.#path, CONTENT) : null;
   }
 
-  /** Marks the copy as used now. */
   async use(): Promise<void> {
     await touch(this.#path);
   }
 
   /**
-   * Replaces the copy by the folder of dependencies at a path below `app`, which is a real path.
-   * No command may run in `app` meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the
-   * service runs as the user of its builds, and could otherwise put links there.
+   * Replaces the copy by the folder of dependencies at `path`, relative to `app`, which is a real path. No command may
+   * run in `app` meanwhile. Afterwards `app` and the dependencies belong to root: a replica of the service runs as the
+   * user of its builds, and could otherwise put links there.
    */
   async keep(key: string, app: string, path: string, signal: AbortSignal): Promise<void> {
     const source = join(app, path);
@@ -65,7 +64,6 @@ export class DependencyCopy {
   /** Removes the copy. It is renamed first, so that another build finds all of it or nothing. */
   async forget(): Promise<void> {
     const aside = this.#aside();
-    // If there is no copy, nothing was renamed.
     await unlessAbsent(rename(this.#path, aside));
     await removeTree(aside);
   }

@@ -49,11 +49,10 @@ export class KeptDependencies {
     const before = await numberOf(source);
     if (before === null || (await realpath(place)) !== place) return false;
     try {
-      // A repository may contain a folder of this name. An installation would remove it too.
+      // The repository may contain a folder at this path. An installation would replace it too.
       await removeTree(target, { signal });
       await runLimited('cp', ['-a', '--reflink=auto', '--', source, target], { signal, env: { PATH: SYSTEM_PATH } });
-      // Every removal first renames the folder of the image or copy. An unchanged inode number proves that nothing was
-      // missing.
+      // A removal first renames the folder. An unchanged inode number after the copy proves that nothing was missing.
       if ((await numberOf(source)) === before) {
         await touch(this.#file);
         await this.#copy.use();
@@ -80,14 +79,13 @@ export class KeptDependencies {
     }
   }
 
-  /** Removes the copy, if there is one. */
   async forget(): Promise<void> {
     await this.#copy.forget();
   }
 
   /**
-   * Notes that the image with this digest has the dependencies for this key.
-   * Never rejects: without the note, the next build installs again.
+   * Records that the image with this digest has the dependencies for this key. Never rejects: without the record, the
+   * next build installs again.
    */
   async remember(key: string, digest: string): Promise<void> {
     const fresh = `${this.#file}.${process.pid}`;
@@ -111,7 +109,7 @@ export class KeptDependencies {
   }
 
   async #digestOf(key: string): Promise<string | null> {
-    // After a power cut the file may be empty.
+    // After a power cut the file may be empty or damaged; it then counts as missing.
     const noted: unknown = await readFile(this.#file, 'utf8')
       .then(JSON.parse)
       .catch(() => null);
@@ -119,7 +117,6 @@ export class KeptDependencies {
   }
 }
 
-/** Returns the inode number of a folder; null if there is no folder. */
 async function numberOf(path: string): Promise<number | null> {
   const found = await lstat(path).catch(() => null);
   return found?.isDirectory() === true ? found.ino : null;

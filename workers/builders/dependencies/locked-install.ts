@@ -91,7 +91,7 @@ export function isExact(packages: Packages | null): boolean {
   return Object.entries(packages).every(([path, entry]) => {
     if (path === '') return true;
     if (!path.startsWith('node_modules/') || !isRecord(entry)) return false;
-    // npm skips such a package. Many build tools list one that has a script.
+    // npm skips optional packages for other platforms. Many build tools list such packages, and some have scripts.
     if (entry.optional === true && isForOthers({ os: entry.os, cpu: entry.cpu })) return true;
     if (entry.link !== undefined || entry.hasInstallScript !== undefined) return false;
     return entry.inBundle === true || (isText(entry.integrity) && /^sha(256|384|512)-/.test(entry.integrity));

@@ -8,14 +8,15 @@ import { DEPENDENCY_FIELDS, LOCKS, SCRIPTS } from './locked-install.js';
 const SOURCES = [...DEPENDENCY_FIELDS, 'workspaces'];
 
 /**
- * Returns true if package.json and lock file name no package, and no script runs.
- * The check saves half a second, which npm needs to find that out.
+ * Returns true if package.json and lock file name no package, and no script runs. Without this check, npm needs half a
+ * second to find that out.
  */
 export async function hasNothingToInstall(
   app: string,
   { install, manifests, folders }: Pick<BuildPlan, 'install' | 'manifests' | 'folders'>,
 ): Promise<boolean> {
-  // If `manifests` is null, the installation also reads other files of the project, or runs its scripts.
+  // If `manifests` is null, the installation also reads other files of the project or runs its scripts, so npm must
+  // run.
   if (!/^npm (ci|install)$/.test(install.join()) || manifests === null) return false;
   const read = (name: string) => wholeInside(app, posix.join(folders.install, name));
   const project = recordIn(await read('package.json'));

@@ -1,7 +1,7 @@
 import { isRecord, recordIn } from '../files/json-values.js';
 
 export interface AngularOutput {
-  /** Relative to the project: `dist/shop`. */
+  /** The folder to which `ng build` writes, relative to the project: `dist/shop`. */
   folder: string;
   /** True if the application renders on a server. */
   isServer: boolean;

@@ -15,7 +15,7 @@ export interface Application {
   files: ProjectFiles;
   manifest: PackageManifest;
   framework: FoundFramework | null;
-  /** The application's project of Nx; null outside of Nx. */
+  /** The application's Nx project; null outside of Nx. */
   nx: NxProject | null;
 }
 
@@ -43,7 +43,7 @@ export function dependsOn({ manifest }: Pick<Application, 'manifest'>, ...names:
   return names.some((name) => Object.hasOwn(manifest.dependencies, name));
 }
 
-/** Returns the text of the first of these files that exists; '' if none exists. */
+/** Returns the text of the configuration file with this stem and any usual ending; '' if there is none. */
 export function configText({ files }: Pick<Application, 'files'>, stem: string): string {
   for (const extension of ['ts', 'js', 'mjs', 'cjs', 'mts', 'cts']) {
     const text = files.text(`${stem}.${extension}`);

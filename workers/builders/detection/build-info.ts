@@ -4,12 +4,12 @@ import type { FoundFramework } from './application.js';
 import { normal, type RepositoryTree } from './repository-tree.js';
 
 /**
- * build-info's grade for a framework whose package stands in the folder's own package.json. Lower grades rest on a
- * file's name.
+ * build-info's degree of certainty for a framework that the folder's own package.json names. At lower degrees, only a
+ * file's name suggests the framework.
  */
 const NAMED_BY_PACKAGE = 4;
 
-/** Gives build-info the repository as `/`. It reads through the bounded tree and never from the disk. */
+/** Shows the repository to build-info as `/`. Reads the bounded tree and never the disk. */
 class TreeFileSystem extends FileSystem {
   readonly #tree: RepositoryTree;
   readonly #text: (path: string) => Promise<string | undefined>;
@@ -23,7 +23,7 @@ class TreeFileSystem extends FileSystem {
     this.logger = { debug: silent, log: silent, error: silent, info: silent, warn: silent };
   }
 
-  // For a browser, build-info does not look into node_modules, which a checkout does not have.
+  // As if in a browser, build-info does not look into node_modules, which a checkout does not have.
   override getEnvironment(): ReturnType<FileSystem['getEnvironment']> {
     return 'browser' as ReturnType<FileSystem['getEnvironment']>;
   }

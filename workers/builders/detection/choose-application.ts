@@ -6,12 +6,12 @@ import type { FoundApplication } from './find-applications.js';
 /** The chosen application of a repository with several, and the reason for the choice. */
 export interface Choice {
   application: FoundApplication;
-  /** Completes "Builds apps/web, …". */
+  /** The rest of a log line that begins with "Builds apps/web, ". */
   why: string;
 }
 
 export interface ChoiceInput {
-  /** In the order of the workspace. */
+  /** Listed in the order of the workspace. */
   applications: readonly FoundApplication[];
   kind: ServiceKind;
   /** The repository's root. */
@@ -67,7 +67,7 @@ export function chooseMain({ applications: all, kind, root }: ChoiceInput): Choi
     : { application: likeliest, why: `the first of ${all.length} applications of the workspace` };
 }
 
-/** Returns the applications for which the test is true, or all of them if there are none. */
+/** Returns the applications that pass the test, or all of them if none does. */
 function preferred(
   applications: readonly FoundApplication[],
   test: (application: FoundApplication) => boolean,

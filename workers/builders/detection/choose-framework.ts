@@ -4,8 +4,8 @@ import { FRAMEWORKS } from './frameworks.js';
 import { programsOf } from './script-words.js';
 
 /**
- * Returns the framework of an application.
- * This is a row of our table if it contains the framework that build-info found, otherwise that framework.
+ * Returns the framework of an application. If the application uses a framework of our table that precedes the one that
+ * build-info found, it is that row: our table lists frameworks before those that they contain.
  */
 export function chooseFramework(app: Application): FoundFramework | null {
   const ids = Object.keys(FRAMEWORKS);

@@ -57,8 +57,8 @@ export async function detectAndPlan(
 }
 
 /**
- * Reads the project in `rootDirectory`. If that folder is the root of a workspace, reads the application that it stands
- * for.
+ * Reads the project in `rootDirectory`. If that is the root of the repository or of a workspace, and no application
+ * itself, reads the main application below it.
  */
 export async function detectProject(
   { app, rootDirectory, kind, settings }: DetectInput,
@@ -86,11 +86,11 @@ const OWN_FILES = ['Procfile', 'index.html'];
 
 function standsAlone({ app, files }: DetectedProject, containers: boolean): boolean {
   if (app !== null && !hasSources(app)) return false;
-  // Repositories of examples have a package.json only for their tools.
+  // A package.json alone proves nothing: in a repository of examples, it only lists tools.
   if (app !== null && (app.manifest.main !== null || isApplication(app))) return true;
   if (app !== null && ['start', 'build', 'dev', 'serve'].some((name) => app.manifest.scripts[name] !== undefined))
     return true;
-  // A program below belongs to the package in whose folder it is.
+  // A program in a folder below belongs to the package.json of that folder, if there is one.
   const isOwn = (file: string) => parentOf(file) === '' || !files.has(inFolder(parentOf(file), 'package.json'));
   const own = [...OWN_FILES, ...ENTRY_FILES.filter(isOwn), ...(containers ? ['Dockerfile'] : [])];
   return (

@@ -61,16 +61,16 @@ const CONFIGURATIONS = [
   ...PLATFORM_FILES,
 ];
 
-/** Bounds the packages that are read of a workspace. All are read, to know in which order they are built. */
+/** The most packages of a workspace that are read. Each is read to find the order in which packages are built. */
 const MAX_PACKAGES = 300;
 const MAX_PAGES = 200;
 const EMPTY = readManifest('{}');
-/** How many files are read for a pattern of a language. */
+/** How many files are read for one pattern of a language, such as `*.csproj`. */
 const MAX_BY_PATTERN = 20;
 
 /**
- * Returns the files that detection of languages reads.
- * Names, and patterns such as `*.csproj`, which match in the folder itself.
+ * Returns which of these files detection reads: those with known names, and those in the folder itself that match
+ * patterns such as `*.csproj`.
  */
 function readFiles(names: Iterable<string>): string[] {
   const ends = READ_FILES.filter((name) => name.startsWith('*')).map((name) => name.slice(1));
@@ -108,8 +108,7 @@ function withConfigured(manifest: PackageManifest, files: ProjectFiles, workspac
 }
 
 /**
- * Reads what detection needs, as far as the tree knows the files. Throws `BuildError` if a file is too large or
- * invalid.
+ * Reads the files that detection needs, if they are in the tree. Throws `BuildError` if a file is too large or invalid.
  */
 export class ProjectReader {
   readonly #app: string;
@@ -208,7 +207,7 @@ export class ProjectReader {
     const prefix = folder === '' ? 0 : folder.length + 1;
     const found = this.#tree.foldersWith('index.html', folder).slice(0, MAX_PAGES);
     if (found.length > 0) return found.map((path) => path.slice(prefix) || '.');
-    // A folder with pages of other names is a site too.
+    // A folder with pages but without an index.html is a site too.
     return [...this.#tree.entries(folder).keys()].some((name) => name.endsWith('.html')) ? ['.'] : [];
   }
 
@@ -218,7 +217,7 @@ export class ProjectReader {
       if (real === OUTSIDE || real === MISSING) return undefined;
       return textInside(this.#app, path);
     };
-    // Loading this takes time, so projects without a framework's package skip it.
+    // Loading build-info takes time, so projects without a framework's package skip it.
     const { findFrameworks } = await import('./build-info.js');
     return findFrameworks(this.#tree, text, folder);
   }

@@ -21,7 +21,6 @@ export const ENTRY_FILES = [
 const SOURCE_ENTRIES = ['server', 'index', 'app', 'main'].flatMap((name) => [`src/${name}.ts`, `${name}.ts`]);
 
 interface EntryInput {
-  /** True if the project has a build. */
   builds: boolean;
   /** True if the build does nothing but compile TypeScript. */
   compiles: boolean;
@@ -39,7 +38,7 @@ export function entriesOf(app: Application, { builds, compiles, buildsPages, run
   const { files, manifest } = app;
   const { main } = manifest;
   const isPlain = main !== null && /^[\w./@+-]+$/.test(main) && !NO_ENTRY.test(main);
-  // Scripts of a page can have the names of a server's entry.
+  // Without a server library, a file with the name of a server's entry may be a script of a page.
   const isPage = files.has('index.html') && !hasServer(app);
   const maybe = (file: string) => {
     if (isPage) return /(^|\/)server(\.[cm]?js)?$/.test(file);
@@ -63,8 +62,8 @@ function sourceEntry(app: Application, run: string): Start[] {
 }
 
 /**
- * Returns how to start an entry in TypeScript that no build compiles.
- * With a program that runs TypeScript, or compiled.
+ * Returns how to start an entry in TypeScript that no build compiles. An installed program that runs TypeScript starts
+ * it; otherwise it is compiled first.
  */
 export function unbuiltEntries(app: Application): Start[] {
   const runner = ['tsx', 'ts-node'].find((name) => dependsOn(app, name));
@@ -121,7 +120,7 @@ export function developmentEntry(app: Application, run: string, notes: string[])
       notes.push(`Nothing is named "start"; the script ${name} is run without its watcher (${use.tool})`);
       return [{ command: use.command, needs: null }];
     }
-    // If the project uses no server library, its `dev` script may only compile a package.
+    // Without a server library, a `dev` script may only compile a package, so it is not a start.
     if (use.use === 'production' && (name !== 'dev' || hasServer(app))) {
       notes.push(`Nothing is named "start"; the script ${name} is run`);
       return [{ command: `${run} ${name}`, needs: fileOf(script, app.manifest.scripts) }];

@@ -13,9 +13,9 @@ const FILE_SERVERS: Readonly<Record<string, string>> = {
 const VALUED = /^(-l|--listen|-p|--port|-c|--config|-H|--host|-a|-P|--proxy|-d|--directory)$/;
 
 export interface ServedFolder {
-  /** Relative to the project; `.` is the project itself. */
+  /** The folder that is served, relative to the project; `.` is the project itself. */
   folder: string;
-  /** One page answers every path. */
+  /** True if one page answers every path. */
   singlePage: boolean;
 }
 

@@ -16,7 +16,9 @@ export interface FoundApplication {
   name: string | null;
   /** The framework's name; null if none is known. */
   framework: string | null;
-  /** `files` if it makes pages that need no server, `pages` if a server renders its pages, null if neither is known. */
+  /**
+   * `files` if the application makes pages that need no server, `pages` if a server renders its pages, null if unknown.
+   */
   makes: 'files' | 'pages' | null;
 }
 
@@ -27,10 +29,12 @@ const DEEPEST = 3;
 const SECONDARY =
   /(^|\/)(e2e|tests?|__tests__|spec|fixtures?|__fixtures__|examples?|samples?|demos?|playgrounds?|sandbox|templates?|bench(marks?)?|storybook|docs?|website|scripts|tools|configs?|[^/]+-(e2e|templates?|examples?))(\/|$)/;
 
-/** Storybook shows the components of a package that other packages use. */
+/**
+ * A folder whose framework is Storybook shows the components of a library, and counts only if there is nothing else.
+ */
 const STORYBOOK = 'Storybook';
 
-/** Finds the applications below the repository's own folder. */
+/** Finds the applications in the subfolders of a repository. The root folder itself is not considered. */
 export async function findApplications(
   reader: ProjectReader,
   workspace: Workspace | null,
@@ -52,12 +56,15 @@ export async function findApplications(
 function makesOf(app: Application): FoundApplication['makes'] {
   const framework = chooseFramework(app);
   const row = framework === null ? undefined : FRAMEWORKS[framework.id];
-  // Nitro alone is a server, whatever other files it writes.
+  // Nitro always is a server, whatever other files it writes.
   if (row?.publish === undefined || framework?.id === 'nitro') return PAGES.some(app.files.has) ? 'pages' : null;
   return onlyPages(app, row) && !hasServer(app) ? 'files' : 'pages';
 }
 
-/** Configurations of frameworks that only applications have. Nx calls these frameworks without a script. */
+/**
+ * Configuration files that libraries do not have. They count because Nx runs these frameworks itself, so that the
+ * `package.json` of an application need not have a script for them.
+ */
 const CONFIGURATION = /^(next|nuxt|astro|svelte|react-router|docusaurus|gatsby)[.-]config\.[cm]?[jt]s$/;
 
 /** Returns true if a package is more than a library: it builds pages, or starts a server. */
@@ -68,7 +75,7 @@ export function isApplication(app: Application): boolean {
   const { start } = manifest.scripts;
   if (app.nx !== null) return true;
   if (row !== undefined && row.isLibrary !== true) {
-    // A library may depend on the framework that it is for, but no script calls it, and there is no page.
+    // A library may depend on the framework that it is for. An application has a page, or starts a server.
     if (
       [
         'vite',
@@ -85,7 +92,7 @@ export function isApplication(app: Application): boolean {
     ) {
       return PAGES.some(files.has) || startsServer(app);
     }
-    // The framework makes no pages, and nothing configures it.
+    // The framework makes no pages and starts no server, so only a program of the project can be an application.
     if (row.publish === undefined && row.starts?.(app).length === 0) return startsServer(app);
     const tool = (typeof row.build === 'string' ? row.build : '').split(' ')[0] ?? '';
     const calls = Object.values(manifest.scripts).some((script) => script.split(/\s+/).some((word) => word === tool));
@@ -124,12 +131,12 @@ const PLACED = [
 const SOURCES = ['src', 'app', 'pages', 'index.html', 'public', 'static', 'content', 'app.vue', 'app.json'];
 
 /**
- * Returns false for a folder that names a framework but has nothing to build.
- * The packages in it serve the folders below.
+ * Returns false for a folder that names a framework but has nothing to build. Its packages are for the folders below.
  */
 export function hasSources(app: Application): boolean {
   const framework = chooseFramework(app);
-  // An Nx root installs the packages of all its applications.
+  // The root of an Nx workspace installs the packages of all its applications, so they do not show that it is one
+  // itself.
   if (framework === null || !(PLACED.includes(framework.id) || app.files.has('nx.json'))) return true;
   return SOURCES.some(app.files.has) || app.files.names().some((name) => CONFIGURATION.test(name));
 }
@@ -155,8 +162,8 @@ export function isOwnApplication({ app, files, platforms }: DetectedProject, kin
 }
 
 /**
- * Returns true if the root's build is the build of its packages. A framework of the root then serves something else,
- * such as documentation.
+ * Returns true if the root's build is the build of its packages. A framework that the root uses then serves another
+ * purpose, such as documentation.
  */
 function handsOver(app: Application): boolean {
   const build = (app.manifest.scripts.build ?? '').slice(0, 4096);

@@ -1,7 +1,7 @@
 import { isRecord } from '../files/json-values.js';
 import { parsePackage } from '../files/package-manifest.js';
 
-/** The packages by which build-info knows a framework. A test compares them with its own. */
+/** The packages by which build-info recognises frameworks. A test compares this list with build-info's own. */
 export const PACKAGES: ReadonlySet<string> = new Set(
   `@11ty/eleventy @analogjs/platform @angular/cli @builder.io/qwik @docusaurus/core @mastra/deployer-netlify @netlify/remix-adapter
   @netlify/remix-edge-adapter @netlify/remix-runtime @observablehq/framework @phenomic/core @quasar/app @react-router/dev

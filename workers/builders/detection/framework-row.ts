@@ -1,8 +1,8 @@
 import type { Application, Start } from './application.js';
 
 /**
- * What `@netlify/build-info` does not know: how a framework starts in production, and to which folders it writes a
- * site. A row's functions read only the application's own files.
+ * What the platform adds to `@netlify/build-info`'s knowledge of a framework: how it starts in production, and to which
+ * folders it writes a site. A row's functions read only the application's own files.
  */
 export interface FrameworkRow {
   name: string;
@@ -39,7 +39,7 @@ export const start = (command: string, needs: string | null = null): Start => ({
 export const preview = (command: string, needs: string | null = null): Start => ({ command, needs, isPreview: true });
 export const vitePreview = (needs: string | null) => preview(`vite preview --host 0.0.0.0 --port ${PORT}`, needs);
 export const folder = (...folders: string[]) => ({ publish: () => folders });
-/** Returns a row for a site whose one page loads an application that reads the path. */
+/** Returns the fields of a row for a single-page application, whose one page answers every path. */
 export const page = (...folders: string[]) => ({ publish: () => folders, singlePage: yes });
 
 /** Returns true for a path without special characters of a shell. */

@@ -6,7 +6,7 @@ import { SITE_FRAMEWORKS } from './site-frameworks.js';
 export const FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   ...SERVER_FRAMEWORKS,
   ...SITE_FRAMEWORKS,
-  // Outside of its platform, only the preview server can run such an application.
+  // Outside of Cloudflare, only the preview server can run such an application.
   workers: {
     name: 'Cloudflare Workers',
     packages: ['wrangler'],

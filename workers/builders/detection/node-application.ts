@@ -144,7 +144,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const own = starts.length > 0;
   if (!own && servedFolder(scripts.start ?? '', app) !== null) return [];
   const buildsPages = onlyPages(app, row);
-  // Without a server, the project's result is its pages: an entry file or a preview is no better.
+  // Without a server, the project's result is its pages. Entry files and previews are then not started.
   const isPage = buildsPages && !hasServer(app);
   const noProgram = app.nx === null || own || (isPage && PAGES.some(app.files.has));
   const programs = noProgram ? [] : [`${app.nx?.output ?? 'dist'}/main.js`, 'dist/main.js'];
@@ -153,7 +153,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const names = ['start:prod', 'start:production', 'start:server', 'serve:prod', ...FINAL_SCRIPTS];
   for (const name of names) {
     const script = scripts[name];
-    // A script that only serves the built pages is no better than publishing them.
+    // Skips a script that only serves the built pages: publishing them does the same.
     if (isPage && (script === undefined || fileOf(script, scripts) === null)) continue;
     if (starts.length === 0 && script !== undefined)
       starts.push(...list(take(script, `${run} ${name}`, `The script ${name}`)));
@@ -162,7 +162,7 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   const isLoose = row?.starts === undefined && app.nx === null;
   if (!own && !isPage && !isForeign)
     starts.push(...entriesOf(app, { builds, compiles: builds && isLoose, buildsPages, run }));
-  // A file that the build is only presumed to write may be missing.
+  // True if every start so far needs a file that the build is only presumed to write.
   const isExpected = !own && isLoose && !starts.some(({ needs }) => needs === null || exists(app, needs));
   if ((starts.length === 0 || isExpected) && !isPage && !isForeign)
     starts.push(...developmentEntry(app, run, starts.length === 0 ? notes : []));
@@ -173,14 +173,14 @@ function startsOf(input: NodeInput, row: FrameworkRow | undefined, builds: boole
   return last < 0 ? starts : starts.slice(0, last + 1);
 }
 
-/** Installing again at each start would need the network, and take longer than a start may. */
+/** Commands that are removed before a start: installing needs the network, and takes longer than a start may. */
 const INSTALLS = /^(npm (i|install|ci)|yarn( install)?|pnpm (i|install)|bower install)$/;
 
 function list(found: Start | null): Start[] {
   return found === null ? [] : [found];
 }
 
-/** The start scripts of ejected Create React App and of site generators run development servers. */
+/** Packages with development servers. The start scripts of ejected Create React App and of site generators use them. */
 const PAGE_SERVERS = ['webpack-dev-server', 'browser-sync', 'live-server', 'react-dev-utils', 'gulp-connect'];
 const PAGE_SCRIPT = /^(\.\/)?(scripts|build|tools|tasks)\/(start|serve|server|dev)(\.[cm]?js)?$/;
 

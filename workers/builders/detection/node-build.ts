@@ -68,7 +68,10 @@ const WITH_OLD_WEBPACK = {
   '@angular/cli': 12,
 };
 
-/** Returns the option that Webpack 4 needs with OpenSSL 3, for a hash. Older versions of Node.js refuse the option. */
+/**
+ * Returns the variable that lets Webpack 4 use its old hash function with OpenSSL 3. Older versions of Node.js refuse
+ * the option in it.
+ */
 export function legacyOpenssl({ manifest }: Application, node: string | null): Record<string, string> {
   if (node !== null && !semver().intersects(node, '>=17')) return {};
   const isOld = Object.entries(WITH_OLD_WEBPACK).some(([name, fixed]) => {
@@ -101,8 +104,8 @@ export function generatesClient(app: Application): boolean {
 }
 
 /**
- * Returns the other package managers that the project calls. npm is always installed.
- * It may call them in these commands, or in scripts that always run.
+ * Returns the package managers besides its own that the project calls. It calls them in `commands`, or in scripts that
+ * always run. npm is always installed.
  */
 export function otherManagers(app: Application, commands: readonly string[], own: string): ManagerName[] {
   const { scripts } = app.manifest;
@@ -142,7 +145,10 @@ export function compilation(app: Application, starts: readonly Start[], run: str
   return dependsOn(app, 'typescript') ? 'tsc' : null;
 }
 
-/** Returns true if the repository has the program. Its ending may be missing, or its folder be named. */
+/**
+ * Returns true if the repository has the program. `path` may lack the file's ending, or name the folder of an index
+ * file.
+ */
 export function exists({ files }: Pick<Application, 'files'>, path: string): boolean {
   const name = path.replace(/^\.\//, '').replace(/\/$/, '');
   return ['', '.js', '.cjs', '.mjs', '/index.js', '/index.cjs', '/index.mjs'].some((end) => files.has(name + end));

@@ -7,7 +7,6 @@ import { parseToml, parseYaml } from '../files/yaml-and-toml.js';
 
 /** Settings that a repository has for another platform. The service's own configuration takes precedence. */
 export interface PlatformSettings {
-  /** The file with the settings. */
   file: string;
   buildCommand: string | null;
   startCommand: string | null;
@@ -54,8 +53,8 @@ const READERS: Readonly<Record<string, { forSites: boolean; read: Reader }>> = {
 };
 
 /**
- * Reads the settings for other platforms in a folder. `rootDirectory` is the service's.
- * Throws `BuildError` if a file cannot be read. Of app.json no commands are used.
+ * Reads the settings for other platforms in a folder. `rootDirectory` is the service's. Throws `BuildError` if a file
+ * cannot be read. Commands in app.json are not used.
  */
 export function platformSettings(files: ProjectFiles, kind: ServiceKind, rootDirectory = ''): PlatformSettings[] {
   return Object.entries(READERS).flatMap(([file, { forSites, read }]) => {

@@ -4,15 +4,15 @@ import { resolveInside } from '../files/project-files.js';
 
 export type EntryKind = 'file' | 'directory';
 
-/** Beyond this number of entries the deepest folders are not read. Detection then knows less, and does no harm. */
+/** Beyond this number of entries, deeper folders are not read: detection then knows less, but still works. */
 const MAX_ENTRIES = 50_000;
 const DEEPEST = 8;
 /** Folders that do not affect how a project is built. */
 const SKIPPED = new Set(['node_modules', '.git', '.hg', '.svn', '.yarn', '.pnpm-store']);
 
 /**
- * The names of a repository's files and folders, up to a bound. Detection asks it instead of the disk. Paths are
- * relative to the repository, with `/` between their parts; '' is the repository itself.
+ * The names of a repository's files and folders, up to a bound. Detection reads this tree instead of the disk. Paths
+ * are relative to the repository, with `/` between their parts; '' is the repository itself.
  */
 export class RepositoryTree {
   readonly #folders: ReadonlyMap<string, ReadonlyMap<string, EntryKind>>;
@@ -21,7 +21,7 @@ export class RepositoryTree {
     this.#folders = folders;
   }
 
-  /** Returns a tree with these files, and with the folders on their way. */
+  /** Returns a tree with these files and their parent folders. */
   static of(paths: Iterable<string>): RepositoryTree {
     const folders = new Map<string, Map<string, EntryKind>>([['', new Map()]]);
     for (const path of paths) {
@@ -42,7 +42,6 @@ export class RepositoryTree {
     return this.#folders.get(parentOf(clean))?.get(posix.basename(clean));
   }
 
-  /** Returns the names in a folder; empty if there is no such folder. */
   entries(folder: string): ReadonlyMap<string, EntryKind> {
     return this.#folders.get(normal(folder)) ?? new Map();
   }
@@ -61,7 +60,7 @@ export class RepositoryTree {
 }
 
 /**
- * Reads the tree breadth first. A link counts as its target if that is inside of the repository; its folder is not
+ * Reads the tree breadth first. A link counts as its target if that is inside of the repository; a linked folder is not
  * entered.
  */
 export async function readTree(app: string): Promise<RepositoryTree> {
@@ -99,8 +98,8 @@ function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): EntryKind
 }
 
 /**
- * Removes `.`, resolvable `..` and outer slashes. A path that leads out of the repository stays one that matches
- * nothing.
+ * Removes `.`, resolvable `..` and outer slashes. A path that leads out of the repository keeps its `..`, so that it
+ * matches nothing.
  */
 export function normal(path: string): string {
   const clean = posix.normalize(path).replace(/^\/+/, '');

@@ -73,9 +73,9 @@ export const PROGRAMS: Readonly<Record<string, { development?: readonly string[]
   grunt: { development: ['', 'default', 'serve', 'watch', 'server', 'dev'] },
 };
 
-/** `nest start` compiles each time; with --watch it is a development server. For these programs the options decide. */
+/** Options with which these programs are development servers, such as `nest start --watch`. */
 export const WATCHING = new Set(['--watch', '-w', '--serve', '--hot', '--live-reload', '--watchAll']);
-/** Programs that serve developers only with one of these options. */
+/** Programs that are development servers only with an option of `WATCHING`. */
 export const OPTION_DECIDES = new Set([
   'eleventy',
   '@11ty/eleventy',

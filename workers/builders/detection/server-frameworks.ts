@@ -45,11 +45,11 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     starts: (app) => {
       if (nextExports(app)) return [];
       const out = app.nx?.output ?? null;
-      // Nx may build into another folder.
+      // If Nx builds into another folder, `next start` must name it.
       const ofNx = out === null ? [] : [start(`next start ${out}`, `${out}/.next`)];
       return [...ofNx, start('next start')];
     },
-    // `next start` refuses an exported project.
+    // `next start` refuses an exported project, so such a script is replaced.
     replaces: (app, script) => nextExports(app) && /\bnext start\b/.test(script),
     publish: (app) => [property(configText(app, 'next.config'), 'distDir') ?? 'out', 'out'],
   },
@@ -127,14 +127,16 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
       return svelteIsStatic(app) ? [] : [server, vitePreview('.svelte-kit/output/server')];
     },
     publish: (app) => [property(configText(app, 'svelte.config'), 'pages') ?? 'build', 'build'],
-    // adapter-auto installs and uses adapter-node if this variable is set. It has no variable for that purpose.
+    // adapter-auto installs and uses adapter-node if it finds this variable of Google Cloud; it has no variable of its
+    // own for this.
     buildEnvironment: (app): Record<string, string> =>
       dependsOn(app, '@sveltejs/adapter-auto') ? { GCP_BUILDPACKS: 'node' } : {},
   },
   qwik: {
     name: 'Qwik',
     packages: ['@builder.io/qwik-city', '@builder.io/qwik', '@qwik.dev/router'],
-    // Without an adapter there is only the preview server. Its program calls the package manager that started it.
+    // Without an adapter, Qwik has only the preview server. The program qwik calls the package manager that started it,
+    // so npx starts it.
     buildInstead: (app) => (hasScript(app, 'build.server') ? null : 'npx qwik build preview'),
     starts: () => [
       start('node server/entry.express', 'server/entry.express.js'),
@@ -193,7 +195,7 @@ export const SERVER_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
     packages: ['@nestjs/core'],
     build: (app) => (dependsOn(app, '@nestjs/cli') ? 'nest build' : null),
     starts: ({ files }) => nestFiles(files.text('nest-cli.json')).map((file) => start(`node ${file}`, `${file}.js`)),
-    // `nest start` compiles again, and needs more memory than the application.
+    // `nest start` compiles at each start, and needs more memory than the application.
     replaces: (_, script) => /^(npx )?nest start$/.test(script),
   },
   adonis: {

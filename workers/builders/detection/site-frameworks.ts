@@ -80,7 +80,7 @@ export const SITE_FRAMEWORKS: Readonly<Record<string, FrameworkRow>> = {
   storybook: {
     name: 'Storybook',
     packages: ['storybook', '@storybook/react', '@storybook/vue3', '@storybook/html', '@storybook/web-components'],
-    // An application uses Storybook to show its components. A library of components has no other page.
+    // A project that also has pages of its own is not built as a Storybook, which only shows its components.
     applies: ({ files }) => files.has('.storybook') && !PAGES.some(files.has),
     buildInstead: (app) => (dependsOn(app, 'storybook') ? 'storybook build' : 'build-storybook'),
     ...folder('storybook-static'),

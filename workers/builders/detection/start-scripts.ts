@@ -2,22 +2,21 @@ import { FOREVER_VALUED, OPTION_DECIDES, PROGRAMS, VALUED, WATCHERS, WATCHING } 
 import { commandsOf, MAX_LINE_LENGTH, nameOf, withoutPrefixes } from './script-words.js';
 
 /**
- * What a start command is for. Commands are cut into words and patterns match one word, so that a hostile script costs
- * linear time.
+ * What a start command is for. Commands are cut into words, and each pattern is matched against one word, so that a
+ * hostile script costs linear time.
  */
 export type CommandUse =
-  /** Run as it is. */
   | { use: 'production' }
-  /** It watches files and restarts this command, which production runs without watching. */
+  /** A watcher that restarts `command`, which production runs without watching. */
   | { use: 'watched'; tool: string; command: string }
   /** A development server: it compiles on demand, or reloads pages. Never run in production. */
   | { use: 'development'; tool: string }
-  /** It serves what a build has written. Run if a project has nothing better. */
+  /** Serves what a build has written. Run if a project has nothing better. */
   | { use: 'preview'; tool: string };
 
 type Scripts = Readonly<Record<string, string>>;
 
-/** Calls between scripts are followed to this depth; a command can follow no more calls than that. */
+/** Scripts can call scripts: the greatest depth of such calls, and the greatest number followed for one command. */
 const DEEPEST = 5;
 const MAX_FOLLOWED = 50;
 
@@ -39,7 +38,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
   if (development !== undefined) return development;
   const watched = uses.findIndex(({ use }) => use === 'watched');
   const found = uses[watched];
-  // A watcher beside other commands has no simple replacement, unless those only run before it.
+  // A watcher beside other commands has no simple replacement, unless the others only run before it.
   if (found?.use === 'watched') {
     if (parts.length === 1) return found;
     const before = watched === parts.length - 1 ? stepsBefore(command) : null;
@@ -51,7 +50,7 @@ function useOf(command: string, about: About, depth: number): CommandUse {
 }
 
 /**
- * Returns what a line runs before its last command, if each command waits for the one before.
+ * Returns the part of a shell line before its last command, if `&&` joins all its commands.
  * Returns null otherwise.
  */
 function stepsBefore(line: string): string | null {
@@ -69,7 +68,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   if (RUNNERS.has(program)) {
     const script = scriptOf(program, rest, about.scripts);
     if (script !== null) return follow(script, about, depth);
-    // `bun --watch src/index.ts` and `bun run --hot src/index.ts`
+    // For example `bun --watch src/index.ts` and `bun run --hot src/index.ts`.
     if (program === 'bun' && rest.some((word) => word === '--watch' || word === '--hot')) return watchedBun(rest);
     return { use: 'production' };
   }
@@ -77,7 +76,7 @@ function useOfWords(all: readonly string[], about: About, depth: number): Comman
   if (WATCHERS.has(program)) return withoutWatcher(program, rest, about);
   if ((program === 'tsx' || program === 'node' || program === 'deno') && rest.some(isWatch)) {
     const file = rest.findIndex((word, at) => isSource(word) && rest[at - 1] !== '--watch-path');
-    // After the file, it is an option of the program in that file: `node build.mjs --watch`.
+    // After the file's name, `--watch` is an option of the program in that file: `node build.mjs --watch`.
     if (file >= 0 && !rest.slice(0, file).some(isWatch))
       return { use: 'development', tool: `${program} ${rest[file]} --watch` };
     const kept = rest.filter((word, at) => !isWatch(word) && rest[at - 1] !== '--watch-path');
@@ -193,7 +192,7 @@ function withoutWatcher(tool: string, rest: readonly string[], { main }: About):
   return { use: 'watched', tool, command: [runner, ...(words.length > 0 ? words : [file])].join(' ') };
 }
 
-/** Adds the entry of package.json, which `nodemon --exec babel-node` would run. */
+/** Adds `main` of package.json to a command that is only a program, such as `babel-node`; nodemon does so too. */
 function withEntry(command: readonly string[], main: string | null): string {
   const hasFile = command.slice(1).some((word) => /\.[cm]?[jt]sx?$|\//.test(word));
   return [...command, ...(hasFile || main === null || command.length > 1 ? [] : [main])].join(' ');

@@ -9,14 +9,14 @@ import { parseYaml } from '../files/yaml-and-toml.js';
 import { parentOf, type RepositoryTree } from './repository-tree.js';
 
 interface WorkspacePackage {
-  /** Relative to the repository. */
+  /** The package's folder, relative to the repository. */
   folder: string;
   manifest: PackageManifest;
 }
 
 /** Several packages that one installation serves, managed by npm, pnpm, yarn, bun, Lerna or Nx. */
 export interface Workspace {
-  /** Relative to the repository. */
+  /** The root of the workspace, relative to the repository. */
   folder: string;
   files: ProjectFiles;
   manifest: PackageManifest;
@@ -175,7 +175,7 @@ export function relativeTo(root: string, folder: string): string {
   return root === '' || root === folder ? (root === folder ? '' : folder) : folder.slice(root.length + 1);
 }
 
-/** Returns one word of a shell. It has quotes only if it needs them, because people read it. */
+/** Returns one word of a shell. It has quotes only if it needs them, so that commands stay readable. */
 export function quoted(text: string): string {
   return /^[\w@./:=+-]+$/.test(text) ? text : quote(text);
 }

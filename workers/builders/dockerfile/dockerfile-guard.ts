@@ -3,7 +3,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { type Instruction, type ParsedDockerfile, parseDockerfile } from './dockerfile-instructions.js';
 
 export interface GuardOptions {
-  /** Values of `ARG`s. */
+  /** Name of an `ARG` → its value. */
   buildArgs: Readonly<Record<string, string>>;
   /** The prefix of the platform's images in its registry; null if there is no registry. */
   ownPrefix: string | null;
@@ -13,7 +13,7 @@ export interface GuardOptions {
 const OWN = 'ranvier/';
 /** Matches the name of a service's image anywhere in a text. Services have UUIDs. */
 const OWN_ANYWHERE = /(?:^|[^\w.-])ranvier\/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}[:@]/im;
-/** Docker's own frontend, which every engine contains. */
+/** Matches Docker's own frontend in a `syntax` directive. Every engine contains this frontend. */
 const USUAL_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?::[\w][\w.-]*)?(?:@sha256:[0-9a-f]{64})?$/;
 
 const MARK = '# The engine builds this with its own frontend.';
@@ -25,9 +25,9 @@ export function guardedHeader(lines: readonly string[]): number {
 
 /**
  * Returns the Dockerfile that the engine gets.
- * It begins with a comment, so that the engine reads no `syntax` directive: another frontend would not separate the
- * caches of services. Throws `BuildError` if the Dockerfile asks for such a frontend, or names an image that the
- * platform has built.
+ * It begins with a comment, so that the engine ignores a `syntax` directive: a frontend other than the engine's own
+ * would not separate the caches of services. Throws `BuildError` if the Dockerfile asks for another frontend, or names
+ * an image that the platform has built.
  */
 export function guardDockerfile(text: string, options: GuardOptions): { text: string; notes: string[] } {
   const parsed = parseDockerfile(text);
@@ -57,7 +57,7 @@ export function declaredArguments(text: string): Set<string> {
 /** An image that a Dockerfile names, with the values of `ARG`s. */
 interface NamedImage {
   image: string;
-  /** True if a stage could have this name: a plain word in `--from` or in a mount. */
+  /** True if the name may mean a stage instead: it is a plain word in `--from` or in a mount. */
   isLikeStage: boolean;
 }
 
@@ -112,7 +112,6 @@ function declare(rest: string, values: Map<string, string>, buildArgs: GuardOpti
   }
 }
 
-/** Returns the images that an instruction may use. */
 function imagesOf({ name, rest }: Instruction): string[] {
   const words = rest.split(/\s+/).map(unquoted);
   const flags = words.flatMap((word) =>

@@ -16,8 +16,8 @@ export interface ParsedDockerfile {
 const DIRECTIVE = /^#[ \t]*([a-zA-Z][a-zA-Z0-9]*)[ \t]*=(.*)$/;
 
 /**
- * Parses a Dockerfile in linear time. Lines of here-documents count as instructions too: a search for forbidden ones
- * must not miss any.
+ * Parses a Dockerfile in linear time. Lines of here-documents count as instructions too, so that a search for
+ * forbidden instructions misses none.
  */
 export function parseDockerfile(text: string): ParsedDockerfile {
   const lines = text

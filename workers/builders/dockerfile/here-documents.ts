@@ -81,7 +81,6 @@ function runOf(lines: readonly string[], index: number, ends: Ends, shell: reado
   return { text: `RUN ${flags}${JSON.stringify([...shell, `${script.join('\n')}\n`])}`, files: {}, end };
 }
 
-/** Returns the line after `index` that ends a here-document; null if there is none. */
 function endOf(ends: Ends, dash: string, index: number, mark: string): number | null {
   return (dash === '-' ? ends.withTabs : ends.exact).after(index, mark);
 }
@@ -95,7 +94,7 @@ function withoutTabs(line: string): string {
   return line.replace(/^\t+/, '');
 }
 
-/** Finds lines by their text. Calls must be in ascending order of lines; all calls together take linear time. */
+/** Finds lines by their text. Calls must be in ascending order of `index`; all calls together take linear time. */
 class Places {
   readonly #places = new Map<string, { at: number[]; next: number }>();
 

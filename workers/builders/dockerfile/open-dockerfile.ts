@@ -4,8 +4,8 @@ import { readFiles } from '../reader/read-files.js';
 import type { DockerfileBuild, DockerfileInput } from './read-dockerfile.js';
 
 /**
- * Reads a repository's Dockerfile in another process, and writes its notes to the log.
- * The Dockerfile gets the variables of the build. Throws `BuildError`.
+ * Reads a repository's Dockerfile in another process, and logs the notes about it. The build's variables become build
+ * arguments if the Dockerfile declares them. Throws `BuildError`.
  */
 export async function openDockerfile(
   places: Pick<DockerfileInput, 'app' | 'project' | 'ownPrefix'>,

@@ -22,7 +22,7 @@ export interface DockerfileBuild {
   /** The Dockerfile's path in the context. */
   dockerfile: string;
   buildArgs: Record<string, string>;
-  /** For the build's log. */
+  /** Lines for the build's log. */
   notes: string[];
 }
 
@@ -35,9 +35,9 @@ const MAX_IGNORE_LENGTH = 1024;
 const MAX_IGNORES_BYTES = 64 * 1024;
 
 /**
- * Reads the repository's own Dockerfile. Both paths are relative to the project's folder (`rootDirectory`).
- * If the Dockerfile is not there, looks for it in the context. Throws `BuildError` if a path does not exist or leads
- * out of the repository, and for what `guardDockerfile` refuses.
+ * Reads the repository's own Dockerfile. `dockerContext` and `dockerfilePath` are relative to the project's folder. If
+ * the Dockerfile is not there, looks for it in the context. Throws `BuildError` if a path does not exist or leads out
+ * of the repository, or if `guardDockerfile` refuses the Dockerfile.
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
@@ -85,7 +85,6 @@ function ignorePatterns(text: string): string[] {
   return patterns;
 }
 
-/** Returns the variables that a Dockerfile declares. */
 function declared(dockerfile: string, variables: Record<string, string>): Record<string, string> {
   const names = declaredArguments(dockerfile);
   return Object.fromEntries(

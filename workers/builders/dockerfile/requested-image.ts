@@ -7,8 +7,8 @@ import type { BuildRequest } from '../builder.js';
 export type FindAccount = (workspaceId: string, registryId: string) => Promise<RegistryAccount | null>;
 
 /**
- * Returns the account that the configuration names, by its registry; empty if it names none.
- * Throws `BuildError` if there is no such account.
+ * Returns registry → account for the account that the configuration names; empty if it names none. Throws `BuildError`
+ * if there is no such account.
  */
 export async function accountsOf(
   { workspaceId, configuration }: BuildRequest,
@@ -22,8 +22,8 @@ export async function accountsOf(
 }
 
 /**
- * Returns the image that the configuration names, and its name with the digest of the deployment.
- * Throws `BuildError` if it names none.
+ * Returns the image that the configuration names, and `pinned`, its name with the deployment's digest.
+ * Throws `BuildError` if the name or the digest is invalid.
  */
 export function requestedImage({ configuration, commitSha }: Pick<BuildRequest, 'configuration' | 'commitSha'>): {
   image: ImageReference;

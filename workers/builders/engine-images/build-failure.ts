@@ -21,7 +21,7 @@ const ENTITLEMENT = /\b(?:network\.host|security\.insecure|device) is not allowe
 const MAX_MESSAGE_LENGTH = 8192;
 
 export interface ExplainedBuild {
-  /** Where the base images are named: the Dockerfile, or a setting. */
+  /** What names the base images, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
   origin: string;
 }
 
@@ -82,7 +82,7 @@ function failedCommand(command: string, code: number, cause: string, advice: str
   return new BuildError(withAdvice(text, advice));
 }
 
-/** Removes the prefixes that the layers of the engine add. */
+/** Removes the prefixes that the engine's components add to a message. */
 function withoutFrame(message: string): string {
   let reason = message.trim();
   while (FRAME.test(reason)) reason = reason.replace(FRAME, '');

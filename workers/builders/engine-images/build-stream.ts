@@ -2,7 +2,6 @@ import { readEvents } from '../../docker/engine-events.js';
 import { type LineCutter, LineSplitter } from '../../sandbox/line-splitter.js';
 import { Status, type Vertex } from './buildkit-messages.js';
 
-/** How a build ended. */
 export interface BuildEnd {
   /** `sha256:…`; null if no image was made. */
   imageId: string | null;
@@ -42,7 +41,7 @@ function imageIdOf(aux: unknown): string | null {
 class TraceLines {
   readonly #cutter: LineCutter | undefined;
   readonly #announced = new Set<string>();
-  /** Collected for each step, because steps run at the same time. */
+  /** Output is collected for each step, because steps run at the same time. */
   readonly #output = new Map<string, LineSplitter>();
 
   constructor(cutter: LineCutter | undefined) {
@@ -53,7 +52,7 @@ class TraceLines {
   read(aux: unknown): string[] {
     if (typeof aux !== 'string') return [];
     const { vertexes, logs } = Status.decode(Buffer.from(aux, 'base64'));
-    // A step that ends may have its last output in the same message.
+    // A step that ends may have its last output in the same message, so output is read before the end.
     const begun = vertexes.filter((vertex) => !vertex.completed || vertex.cached).flatMap((v) => this.#announce(v));
     const output = logs.flatMap(({ vertex, msg }) => this.#splitter(vertex).push(msg));
     const ended = vertexes.filter((vertex) => vertex.completed).flatMap((v) => this.#end(v));

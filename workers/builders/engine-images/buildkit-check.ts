@@ -3,7 +3,7 @@ import { type Engine, EngineError, engineMessage } from '../../docker/docker-eng
 import { readEvents } from '../../docker/engine-events.js';
 import { packContext } from './build-context.js';
 
-/** Every BuildKit refuses this Dockerfile, so the check leaves nothing behind. */
+/** Every BuildKit refuses this Dockerfile as invalid, so the check leaves nothing behind. */
 const DOCKERFILE = 'FROM scratch\nNOTHING\n';
 /** An engine that is busy or was just started may fail the first attempts. */
 const TRIES = 4;

@@ -12,7 +12,6 @@ import {
 import { connect as openSocket } from 'node:net';
 import { socketAddress } from '../../docker/docker-engine.js';
 
-/** One build's connection to BuildKit. */
 export interface Relay {
   /** Why BuildKit could not be reached; null if it could, or if no connection was tried yet. */
   readonly fault: Error | null;
@@ -36,7 +35,10 @@ const PERMISSION_DENIED = 7;
 /** The longest path of a Unix socket on macOS; Linux takes four bytes more. */
 const MAX_SOCKET_PATH_BYTES = 103;
 const MAX_CONNECTIONS = 16;
-/** The window of one connection. BuildKit streams sources and images over it, so the usual 64 KiB would slow builds down. */
+/**
+ * The HTTP/2 flow-control window of one connection. BuildKit streams sources and images over it, so the usual 64 KiB
+ * would slow builds down.
+ */
 const WINDOW_BYTES = 1024 * 1024;
 const SETTINGS = { initialWindowSize: WINDOW_BYTES, maxConcurrentStreams: 100 };
 
@@ -76,7 +78,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
     const buildkit = connect('http://buildkit', { createConnection: () => socket, settings: SETTINGS });
     for (const session of [client, buildkit]) {
       keep(session);
-      // The program that uses the relay reports a broken connection itself.
+      // Ignored, because the program that uses the relay reports a broken connection itself.
       session.on('error', () => {});
       session.once('close', () => {
         client.destroy();
@@ -91,7 +93,7 @@ export async function openRelay(path: string, host: string): Promise<Relay> {
       else refuse(call, headers[':path'] ?? '');
     });
   });
-  // Connections of clients that do not speak HTTP/2 end here.
+  // Ignored: connections of clients that do not speak HTTP/2 end here.
   server.on('sessionError', () => {});
   server.listen(path);
   await once(server, 'listening');

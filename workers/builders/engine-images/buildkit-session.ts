@@ -34,7 +34,7 @@ const HUB = /^(registry-1|index|auth)\.docker\.io$/;
 
 /** What the platform gives to a build on request. */
 export interface SessionOffer {
-  /** For base images. */
+  /** Registry accounts, for base images. */
   accounts: Accounts;
   /** Secret mounts: id → value. They enter neither layers nor history nor cache keys. */
   secrets: Readonly<Record<string, string>>;
@@ -67,7 +67,7 @@ export async function openBuildkitSession(
       (error: unknown, opened: unknown) => (error ? reject(error) : resolve(opened as Duplex)),
     );
   });
-  // If the engine closes the connection, the build's own stream reports it.
+  // Ignored: if the engine closes the connection, the build's own stream reports it.
   socket.on('error', () => {});
   const server = new Server();
   server.addService(
@@ -104,7 +104,7 @@ function method<Q, A>(path: string, request: MessageType<Q>, response: MessageTy
   };
 }
 
-/** Answers with what `respond` returns, or with NOT_FOUND if that is null. */
+/** Returns a handler that answers with the result of `respond`, or with NOT_FOUND if that is null. */
 function answer<Q, A>(respond: (request: Q) => A | null) {
   return (call: ServerUnaryCall<Q, A>, callback: sendUnaryData<A>) => {
     const response = respond(call.request);

@@ -45,14 +45,12 @@ export interface ContainerBuilderOptions {
   toolchains: Pick<ToolchainStore, 'choose'>;
 }
 
-/** Folders of a build on this host. */
 interface Places {
   folder: string;
   app: string;
   project: string;
 }
 
-/** One build in a container engine. */
 export class ContainerBuild {
   readonly #options: ContainerBuilderOptions;
   readonly #request: BuildRequest;
@@ -87,7 +85,7 @@ export class ContainerBuild {
     });
   }
 
-  /** Stores the image that the configuration names under a name of the platform. */
+  /** Stores the configured image under a name of the platform's own. */
   async adopt(): Promise<BuiltImage> {
     return this.#limit.within('taking over the image', async () => {
       const { engine, images } = this.#options;
@@ -215,7 +213,7 @@ export class ContainerBuild {
         runtime,
         reference,
         startCommand,
-        // These stay empty because the image itself has them.
+        // Empty, because the image itself has these settings.
         workingDirectory: '',
         publishDirectory: '',
         environment: {},

@@ -23,7 +23,7 @@ export function createContainerBuilder(options: ContainerBuilderOptions): Builde
   };
 }
 
-/** Returns undefined if the repository is only files. */
+/** Builds an image of a repository. Returns undefined if the repository is only files. */
 async function buildRepository(
   options: ContainerBuilderOptions,
   request: BuildRequest,

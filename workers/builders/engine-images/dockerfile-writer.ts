@@ -18,7 +18,7 @@ export interface DockerfileInput {
   /** The prefix of this service's caches on the engine; null if the builder cannot keep caches. */
   cacheName: string | null;
   port: number;
-  /** Labels of what the build leaves in the engine besides its image. */
+  /** Labels of the build stage, whose images stay in the engine besides the result. */
   labels: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ const APP = '/app';
 export const CERTIFICATES = '/opt/ranvier/certificates';
 const TOOLS = '/opt/ranvier/tools';
 const CACHES = '/opt/ranvier/caches';
-/** The user of generated images. No base image has it. */
+/** The id of the user in generated images. No base image has a user with this id. */
 const USER = 10001;
 
 /**
@@ -121,15 +121,15 @@ function inShell(command: string): string {
 
 /**
  * Returns the command that installs tools below TOOLS with the base image's npm.
- * Node.js comes last, because that npm may not run on the new one. The binaries are for the engine's processor, which
- * may differ from the worker's.
+ * Node.js comes last, because the base image's npm may not run on another Node.js. The binaries are for the engine's
+ * processor, which may differ from the worker's.
  */
 function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   const npm = 'npm install --ignore-scripts --no-audit --no-fund --no-save --no-package-lock';
   const commands = [...tools.filter(({ name }) => name !== 'node'), ...tools.filter(({ name }) => name === 'node')].map(
     (tool) => {
       const { name, programs } = packageOf(tool, { platform: 'linux', arch: '$ARCH', avx2: true });
-      // The platform uses bun's baseline build on processors without AVX2.
+      // Before this command, $BUN is set to bun's build for the processor: the baseline build if it lacks AVX2.
       const wanted = tool.name === 'bun' ? '@oven/bun-linux-$BUN' : name;
       if (programs === null) return `${npm} --global --prefix ${TOOLS} "${wanted}@${tool.version}"`;
       const links = Object.entries(programs).map(
@@ -142,15 +142,15 @@ function installTools(tools: readonly ToolVersion<PackagedName>[]): string {
   return [`mkdir -p ${TOOLS}/bin`, machine, ...commands].join(' && ');
 }
 
-/** Returns a RUN instruction in JSON form. So no line of a tenant's command is read as an instruction. */
+/** Returns a RUN instruction in JSON form, so that no line of a tenant's command is read as an instruction. */
 function run(flags: readonly string[], command: string): string {
   return `RUN ${[...flags, JSON.stringify(['/bin/sh', '-c', command])].join(' ')}`;
 }
 
-/** Mounts the kept folders of frameworks at the places where their tools write. */
+/** Returns mounts for the folders that frameworks keep between builds, at the places where their tools write. */
 function keptMounts({ plan, cacheName }: DockerfileInput): string[] {
   const folder = projectFolder(plan.folders.build);
-  // An instruction's options cannot quote every path.
+  // The options of an instruction cannot quote every path. Such a project gets no mounts.
   if (cacheName === null || !/^[\w./-]+$/.test(folder)) return [];
   return plan.keptFolders.map(
     (kept) => `--mount=type=cache,id=${cacheName}-${keptName(kept)},target=${folder}/${kept},sharing=locked`,
@@ -201,7 +201,7 @@ function quoted(value: string): string {
   return `"${escaped(value)}"`;
 }
 
-/** Escapes a value with backslashes, which keep Dockerfiles from expanding `$NAME`. */
+/** Escapes a value with backslashes, so that the Dockerfile does not expand `$NAME` in it. */
 function escaped(value: string): string {
   return value.replace(/["\\$]/g, '\\$&');
 }

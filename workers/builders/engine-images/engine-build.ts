@@ -19,7 +19,7 @@ export interface EngineBuild {
   context: Readable;
   /** The Dockerfile's path in the context. */
   dockerfile: string;
-  /** Where base images are named, for errors: the Dockerfile, or a setting of the platform. */
+  /** What names the base images, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
   origin: string;
   buildArgs: Readonly<Record<string, string>>;
   /** Secrets that commands may mount: id → value. */
@@ -34,9 +34,9 @@ export interface EngineBuild {
   memoryMb: number;
 }
 
-/** Arguments become part of a URL, and engines refuse longer ones. */
+/** The size limit of all build arguments: they become part of a URL, and engines refuse longer URLs. */
 const MAX_ARGUMENT_BYTES = 512 * 1024;
-/** Arguments that change how BuildKit builds, such as another frontend. */
+/** Build arguments that change how BuildKit itself works, such as its frontend. */
 const RESERVED = /^BUILDKIT_/i;
 
 /**
@@ -46,7 +46,7 @@ const RESERVED = /^BUILDKIT_/i;
 export async function buildInEngine(engine: Engine, build: EngineBuild, context: BuildContext): Promise<string> {
   const output = new CommandOutput(context);
   let session: BuildkitSession | undefined;
-  // The error of a file that cannot be packed. Such a file ends the request, and is the cause of the failure.
+  // The error if a file cannot be packed. The request then ends too, and this error is the cause to report.
   let unpackable: unknown;
   build.context.on('error', (error) => {
     unpackable ??= error;

@@ -8,11 +8,10 @@ import { authconfig } from '../../docker/registry-accounts.js';
 import { BuildError } from '../../failures/explained-errors.js';
 import { type ImageStore, isYoungImage, type StoredImage } from '../builder.js';
 
-/** The name and digest of a stored image. */
 interface KeptImage {
   /** 64 hex digits: the digest of the registry's manifest, or the image's id if there is no registry. */
   digest: string;
-  /** A name that stands for this image only, for ever. */
+  /** A name that never comes to mean another image. */
   reference: string;
   sizeBytes: number;
 }
@@ -44,7 +43,7 @@ export class EngineImageStore implements ImageStore {
   readonly #registry: Registry | null;
   readonly #log: Logger;
   readonly #now: () => number;
-  /** Labels that mark this installation's images, and what their builds leave in the engine. */
+  /** Labels that mark this installation's images (`image`), and the other images that builds leave (`cache`). */
   readonly labels: { image: Record<string, string>; cache: Record<string, string> };
   /** The prefix of the platform's images in the registry; null if there is no registry. */
   readonly ownPrefix: string | null;
@@ -183,8 +182,8 @@ function labelFilters(labels: Record<string, string>): string[] {
 }
 
 /**
- * Returns the newest time of an image. The engine keeps the creation time of an image that is built again.
- * In that case it sets a new time on the image's name.
+ * Returns when an image was last built or named. If an image is built again, the engine keeps its creation time, and
+ * only sets a new time on its name.
  */
 function newestTime({ Created, Metadata }: { Created: string; Metadata?: { LastTagTime?: string } }): number {
   const times = [Created, Metadata?.LastTagTime ?? ''].map((time) => Date.parse(time));

@@ -7,7 +7,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { streamFiles } from '../reader/read-files.js';
 import { unusable } from './rename-archive.js';
 
-/** The errors for a missing file, a link and a socket. */
+/** The errors of opening a missing file, a link or a socket. */
 const NO_FILE = ['ENOENT', 'ELOOP', 'ENXIO'];
 
 /**

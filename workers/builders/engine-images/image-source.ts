@@ -10,7 +10,7 @@ import { buildInEngine, type EngineBuild } from './engine-build.js';
 
 /**
  * Pulls the image with the deployment's digest, and adds the platform's label. Returns its id.
- * With the label it is kept, pushed to the nodes and removed like a built image. Throws `BuildError`.
+ * The label makes the platform keep, push and remove the image like a built one. Throws `BuildError`.
  */
 export async function adoptImage(
   engine: Engine,
@@ -24,7 +24,7 @@ export async function adoptImage(
   await pullImage(engine, pinned, { ...context, account: build.accounts.get(image.registry) }).catch((error) => {
     throw error instanceof PullError ? new BuildError(error.message) : error;
   });
-  // A builder does not accept an id as a name. This temporary name cannot be guessed.
+  // The image needs a name, because a build cannot start from an id. No tenant can guess this temporary name.
   const [repo, tag] = [`ranvier/${request.serviceId}`, `source-${randomUUID()}`];
   await engine.calls.getImage(pinned).tag({ repo, tag });
   try {

@@ -15,7 +15,7 @@ export interface PackedContent {
   files: Readonly<Record<string, string | { base64: string }>>;
 }
 
-/** With a fixed time, only the content decides whether the engine finds a step in its cache. */
+/** All files get this time, so that the engine's cache of steps depends on their content only. */
 const MTIME = new Date(0);
 
 /** Returns the content as a tar stream; see `packContext`. */
@@ -24,7 +24,7 @@ export function packFolders(content: PackedContent): Readable {
   void fill(archive, content).catch((error: unknown) => {
     archive.destroy(error instanceof Error ? error : new Error(String(error)));
   });
-  // The streams of tar-stream 3 are not Node.js streams.
+  // The streams of tar-stream 3 are not Node.js streams, so they are wrapped.
   return Readable.from(archive, { objectMode: false });
 }
 
@@ -67,7 +67,8 @@ async function addEntry(archive: Pack, folder: Folder, path: string): Promise<vo
   });
   const kept = !folder.replaced.has(name) && (folder.filter?.keeps(path) ?? true);
   if (stat.isDirectory()) {
-    // An excluded folder may contain files that a later pattern includes again; the engine creates their folders.
+    // An excluded folder is read too: a later pattern may include files in it again. The engine creates the folders of
+    // such files.
     if (kept) await add(archive, { name: `${name}/`, type: 'directory', mode: 0o755 });
     return addFolder(archive, folder, path);
   }

@@ -23,7 +23,7 @@ export interface PlannedBuild {
 
 export interface PlanContextInput {
   plan: BuildPlan;
-  /** The tools that the project names. The base image may lack them. */
+  /** The tools that the project requires and the base image may lack. */
   tools: readonly ToolVersion<PackagedName>[];
   request: BuildRequest;
   config: Pick<Config, 'buildEnvironment' | 'baseImages'>;

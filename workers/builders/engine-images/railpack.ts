@@ -27,7 +27,6 @@ export interface RailpackBuild {
   context: BuildContext;
   /** The end of the time limit for the whole build, in milliseconds since the epoch. */
   deadline: number;
-  /** The folder of this build. */
   folder: string;
   /** The folder with the repository's files. `project` is the project's folder below it. */
   app: string;
@@ -36,9 +35,8 @@ export interface RailpackBuild {
   cacheKey: string;
   /** The folder that the program keeps between builds of this service. */
   cache: string;
-  /** The name of the image. */
   name: string;
-  /** If null, Railpack finds a command. */
+  /** If null, Railpack finds a start command. */
   startCommand: string | null;
   buildEnvironment: Config['buildEnvironment'];
 }
@@ -85,9 +83,9 @@ async function findProgram(searchPath: string): Promise<string | null> {
 }
 
 /**
- * Builds a project and returns the path of its image's archive. Throws `BuildError`.
- * The program runs in the sandbox, because a repository can make it run commands. It reaches BuildKit through a relay.
- * It passes its image to `docker load`, for which a script named `docker` in its PATH writes a file.
+ * Builds a project and returns the path of its image's archive. Throws `BuildError`. The program runs in the sandbox,
+ * because a repository can make it run commands. It reaches BuildKit through a relay. Railpack passes its image to
+ * `docker load`: a script named `docker` in its PATH writes the image to a file instead.
  */
 export async function buildByRailpack({ program, buildkitHost }: Railpack, build: RailpackBuild): Promise<string> {
   const { sandbox, request, context, deadline, app, project, cache, buildEnvironment } = build;
@@ -95,13 +93,14 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   const [archive, socket] = [join(tools, 'image.tar'), join(tools, 'buildkit')];
   const own = { PATH: [tools, ...USUAL_PATH].join(':'), BUILDKIT_HOST: `unix://${socket}` };
   const given = { ...withoutPaths(buildEnvironment), CI: 'true', ...request.environment };
-  // A service's own PATH is meant for its image, not for this program.
+  // A service's own PATH is meant for its image, not for Railpack.
   const names = Object.keys(given).filter((name) => !Object.hasOwn(own, name));
   await mkdir(tools, { mode: 0o700 });
   await writeScript(join(tools, 'docker'), `exec cat >${quote(archive)}`);
   await writeScript(
     join(tools, 'railpack'),
-    // The program keeps downloaded tools in /tmp/railpack only, and every sandbox has its own /tmp.
+    // Railpack keeps downloaded tools in /tmp/railpack only, and every sandbox has its own /tmp. So the path is a link
+    // into the cache.
     `mkdir -p ${quote(cache)}/railpack && ln -s ${quote(cache)}/railpack /tmp/railpack`,
     `exec ${quote(program)} "$@" ${railpackArguments(build, names).map(quote).join(' ')}`,
   );
@@ -137,7 +136,10 @@ export async function buildByRailpack({ program, buildkitHost }: Railpack, build
   }
 }
 
-/** Passes variables by name. Their values are in the environment, which no list of processes shows. */
+/**
+ * Returns Railpack's arguments. Variables are passed by name: their values are in the environment, which no list of
+ * processes shows.
+ */
 function railpackArguments({ request, name, startCommand, cacheKey }: RailpackBuild, variables: string[]): string[] {
   const buildCommand = request.configuration.buildCommand.trim();
   return [

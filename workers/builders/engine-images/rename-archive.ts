@@ -7,7 +7,7 @@ import { errorMessage } from '../../../shared/core/error-registry.js';
 import { BuildError } from '../../failures/explained-errors.js';
 
 const MANIFEST = '/manifest.json';
-/** Other files that can name images. Without them, every engine reads the manifest. */
+/** Files that can name images besides the manifest. They are left out, so that every engine reads the manifest. */
 const LEFT_OUT = ['/repositories', '/index.json', '/oci-layout'];
 const MAX_MANIFEST_BYTES = 1024 * 1024;
 
@@ -24,7 +24,7 @@ export function renameArchive(archive: Readable, name: string): Readable {
   };
   connect(archive, entries, () => {});
   rename().catch((error: unknown) => output.destroy(unusable(errorMessage(error))));
-  // The streams of tar-stream 3 are not Node.js streams.
+  // The streams of tar-stream 3 are not Node.js streams, so they are wrapped.
   return Readable.from(output, { objectMode: false });
 }
 

@@ -8,13 +8,12 @@ import { readFiles } from '../reader/read-files.js';
 export interface CheckoutOptions {
   source: RepositorySource;
   request: Pick<BuildRequest, 'repository' | 'commitSha' | 'configuration'>;
-  /** An empty folder. */
+  /** An empty folder for the files. */
   directory: string;
   log: BuildContext['log'];
   signal: AbortSignal;
 }
 
-/** What a checkout left out. */
 export interface CheckedOut {
   hasSubmodules: boolean;
 }

@@ -9,12 +9,12 @@ export interface PackageManifest {
   raw: Readonly<Record<string, unknown>>;
   name: string | null;
   main: string | null;
-  /** The entry as an ES module. bun's projects name the source of their entry here. */
+  /** The field `module`: the entry as an ES module. Projects of bun name its source here. */
   module: string | null;
   scripts: Readonly<Record<string, string>>;
   /** All kinds of dependencies: name → version range. */
   dependencies: Readonly<Record<string, string>>;
-  /** Patterns of the workspace's packages; null if this is no workspace. */
+  /** Patterns for the folders of the workspace's packages; null if the package is no workspace root. */
   workspaces: readonly string[] | null;
 }
 
@@ -52,7 +52,10 @@ export function readManifest(text: string, path = 'package.json'): PackageManife
   };
 }
 
-/** Returns the dependencies that an installation adds by itself, with what replaces them. Values may be of any type. */
+/**
+ * Returns the dependencies that an installation adds by itself, and the fields that override them. Values may be of any
+ * type.
+ */
 export function installedPackages({ raw }: Pick<PackageManifest, 'raw'>): Record<string, unknown> {
   const groups = ['dependencies', 'devDependencies', 'optionalDependencies', 'resolutions', 'overrides', 'pnpm'];
   return Object.assign({}, ...groups.map((group) => (isRecord(raw[group]) ? raw[group] : {})));

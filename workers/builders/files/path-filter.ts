@@ -72,8 +72,8 @@ const ANY_LEVELS = '(?:[^/]*/)*';
 const NOTHING = '[^\\x{0}-\\x{10FFFF}]';
 
 /**
- * Combines the patterns into one function, which takes linear time.
- * Consecutive patterns of the same kind become one RE2 expression. The last expressions are tried first.
+ * Combines the patterns into one function, which takes linear time. Consecutive patterns of the same kind become one
+ * RE2 expression. The last expressions are tried first, because the last matching pattern decides.
  */
 function selection(patterns: readonly Pattern[]): (path: string) => boolean {
   const runs: { negated: boolean; expressions: string[] }[] = [];

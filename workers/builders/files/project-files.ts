@@ -7,17 +7,17 @@ import { isBelow } from '../../sandbox/sandbox-plan.js';
 import { type LockedEngines, npmEngines, pnpmEngines } from '../toolchains/locked-engines.js';
 import { VERSION_FILES } from '../toolchains/version-files.js';
 
-/** The files of a project that detection uses: their names, and the content of those that tell how to build it. */
+/** A project's files as detection sees them: their names, and the content of those that tell how to build it. */
 export interface ProjectFiles {
   /** Returns true if the project has a file or folder of this name or relative path, down to a limited depth. */
   has(name: string): boolean;
   /** Returns a file's text; undefined if there is none. */
   text(name: string): string | undefined;
-  /** Names in the folder itself. */
+  /** Returns the names in the project's folder itself. */
   names(): string[];
-  /** Names in a folder below; empty for an unknown folder. */
+  /** Returns the names in a folder below; empty for an unknown folder. */
   below(folder: string): string[];
-  /** The engines that the lock file records for its packages. */
+  /** Package → the versions of Node.js that it requires, as the lock file records them (`engines`). */
   engines: LockedEngines;
 }
 
@@ -147,11 +147,11 @@ export async function folderInside(root: string, path: string, what: string): Pr
   return found;
 }
 
-/** The path, or a link on its way, leads out of the folder. Nothing outside was read. */
+/** The path, or a link on the path, leads out of the folder. Nothing outside of the folder was read. */
 export const OUTSIDE = Symbol('outside');
 /** Nothing exists at the path, and the path stays inside of the folder. */
 export const MISSING = Symbol('missing');
-/** Linux follows this many links. */
+/** Linux follows at most this many links in one path. */
 const MAX_LINKS = 40;
 
 /**

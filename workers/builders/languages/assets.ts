@@ -19,9 +19,9 @@ interface AssetsOptions {
 }
 
 /**
- * Adds to a plan the assets that Node.js builds in the same folder.
- * They are installed with the package manager of package.json, and built before the language's own build. Returns the
- * plan unchanged if package.json builds nothing. Throws `BuildError` if package.json is invalid.
+ * Adds to a plan the steps by which Node.js builds assets in the same folder. Packages are installed with the package
+ * manager of package.json, and assets are built before the language's own build. Returns the plan unchanged if
+ * package.json builds nothing. Throws `BuildError` if package.json is invalid.
  */
 export function withAssets(
   files: ProjectFiles,
@@ -36,7 +36,8 @@ export function withAssets(
     ...also.filter((name) => manifest.scripts[name] !== undefined).map((name) => `${assets.manager} run ${name}`),
   ];
   if (build.length === 0 && !isNeeded) return plan;
-  // Only a single installation can be copied from the previous build.
+  // A build can reuse only one installation of the previous build. If the language installs packages too, its own
+  // installation is reused, and each build installs the packages of package.json again.
   const installed =
     plan.install.length > 0
       ? { prepare: [...(plan.prepare ?? []), ...assets.install] }

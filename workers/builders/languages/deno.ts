@@ -9,7 +9,7 @@ const CONFIGURATIONS = ['deno.json', 'deno.jsonc'];
 const ENTRY_FILES = ['main', 'server', 'app', 'index', 'mod'].flatMap((name) =>
   ['ts', 'tsx', 'js'].map((extension) => `${name}.${extension}`),
 );
-/** Matches what only programs for Deno contain. */
+/** Matches code that only programs for Deno contain. */
 const USES_DENO =
   /\bDeno\.(serve|env|listen|readTextFile)\b|\bfrom\s+["'](jsr:|npm:|https:\/\/(deno\.land|esm\.sh|jsr\.io)\/)/;
 /** The folder of modules that the application imports. They are part of its image. */
@@ -22,7 +22,7 @@ export const deno: Language = {
   reads: [...CONFIGURATIONS, '.dvmrc', '.deno-version', ...ENTRY_FILES],
   matches: (files) =>
     CONFIGURATIONS.some(files.has) || ENTRY_FILES.some((name) => USES_DENO.test(files.text(name) ?? '')),
-  // Many Node.js projects have a deno.json for their editor.
+  // A deno.json alone proves nothing: many Node.js projects have one for their editor.
   leads: (files) => {
     const scripts = recordIn(files.text('package.json'))?.scripts;
     const isNodes = isRecord(scripts) && (isText(scripts.start) || isText(scripts.build));
@@ -39,7 +39,8 @@ export const deno: Language = {
         languageWish(files, 'deno', [versionFile(files, '.dvmrc'), versionFile(files, '.deno-version')]),
       ),
       install: hasConfiguration || hasPackage ? ['deno install'] : [],
-      // With a package.json, or a configuration that asks for it, packages are in node_modules.
+      // With a package.json, or a configuration that asks for it, packages are in node_modules, and more files decide
+      // the installation.
       manifests:
         hasPackage || /"(nodeModulesDir|vendor|workspace|links|patch)"/.test(configurationOf(files))
           ? null
@@ -56,7 +57,7 @@ export const deno: Language = {
   },
 };
 
-/** Returns a task that watches files is for developers. Then the task `preview` starts what was built. */
+/** Returns the start command. Prefers a task that does not watch files, because a watching task is for developers. */
 function startOf(tasks: ReadonlyMap<string, string>, entry: string | undefined, text: string): string | null {
   const watches = (name: string) => /--watch\b|\bdev\.ts\b/.test(tasks.get(name) ?? '');
   const task = ['start', 'preview', 'serve'].find((name) => tasks.has(name) && !watches(name));

@@ -30,7 +30,7 @@ export const dotnet: Language = {
         ? `ASPNETCORE_URLS="\${ASPNETCORE_URLS:-http://0.0.0.0:$PORT}" dotnet ${quoted(`${PUBLISHED}/${assemblyOf(project, text)}.dll`)}`
         : null,
       startAdvice: 'set rootDirectory to the folder of the project that is the application',
-      // Lets a newer runtime than the project's own run it.
+      // Lets a newer runtime run a project that was made for an older one.
       environment: { DOTNET_ROLL_FORWARD: 'Major', DOTNET_CLI_TELEMETRY_OPTOUT: '1', DOTNET_NOLOGO: '1' },
       buildEnvironment: { DOTNET_SKIP_FIRST_TIME_EXPERIENCE: '1', MSBUILDDISABLENODEREUSE: '1' },
       caches: { NUGET_PACKAGES: 'nuget', DOTNET_CLI_HOME: 'dotnet' },
@@ -38,7 +38,7 @@ export const dotnet: Language = {
   },
 };
 
-/** Returns the project in the folder, or the application of its solution; null if neither can be told. */
+/** Returns the project in the folder, or the application of its solution; null if neither is certain. */
 function projectOf(files: ProjectFiles): string | null {
   const own = files.names().filter((name) => PROJECT.test(name));
   if (own.length > 0) return only(own);

@@ -6,7 +6,7 @@ export QUARKUS_HTTP_HOST="\${QUARKUS_HTTP_HOST:-0.0.0.0}" MICRONAUT_SERVER_PORT=
 /**
  * Starts the jar that a build has made.
  * Quarkus's jar comes first, then the first by name that holds no sources or documentation and is no part of another
- * jar. If several are left, only those with a main class count.
+ * jar. If several are left, starts the first one with a main class.
  */
 export const JAR_PROGRAM = `for jar in target/quarkus-app/quarkus-run.jar build/quarkus-app/quarkus-run.jar */target/quarkus-app/quarkus-run.jar */build/quarkus-app/quarkus-run.jar; do
   [ ! -f "$jar" ] || exec java -jar "$jar"

@@ -30,7 +30,7 @@ export const java: Language = {
     ...['.java-version', '.sdkmanrc', 'system.properties', 'gradle/libs.versions.toml'],
   ],
   matches: (files) => ['pom.xml', ...GRADLE_FILES, ...ENTRY_FILES].some(files.has),
-  // Plugins of Maven and Gradle build the assets of such projects.
+  // If such a project also has a package.json, plugins of Maven or Gradle build its assets.
   leads: (files) => ['pom.xml', ...GRADLE_FILES].some(files.has),
   plan(files): LanguagePlan {
     const { wish, ...steps } = stepsOf(files);
@@ -39,7 +39,7 @@ export const java: Language = {
       ...steps,
       versions: wishesFor(versionOf(files), ...wish),
       startAdvice: 'keep a Main.java in the root directory',
-      // Bounds the heap by the plan's memory. Without it, the virtual machine uses a quarter.
+      // Bounds the heap by the plan's memory. By default, the virtual machine uses a quarter of it.
       environment: { JAVA_TOOL_OPTIONS: '-XX:MaxRAMPercentage=75' },
     };
   },
@@ -85,7 +85,7 @@ function gradle(files: ProjectFiles): Steps {
   };
 }
 
-/** Returns the task that makes something to start. A catalog of versions may name the plugins. */
+/** Returns the Gradle task whose result can be started. In `text`, a catalog of versions may name the plugins. */
 function taskOf(text: string): { task: string; makesScript: boolean } {
   if (/org\.springframework\.boot\b/.test(text)) return { task: 'bootJar', makesScript: false };
   if (/io\.ktor\.plugin\b/.test(text)) return { task: 'buildFatJar', makesScript: false };
@@ -114,14 +114,17 @@ function plain(files: ProjectFiles): Steps {
   };
 }
 
-/** Returns the build steps. A wrapper in the repository fetches the build tool itself. */
+/** Returns the build tool that the host needs. If the repository has a wrapper, the wrapper fetches the build tool. */
 function builtBy(name: 'maven' | 'gradle', command: string, hasWrapper: boolean, files: ProjectFiles) {
   if (hasWrapper) return { tools: [], wish: [] };
   const advice = `install it (Debian: apt-get install ${name}), or add its wrapper to the repository`;
   return { tools: [program(command, advice)], wish: [languageWish(files, name)] };
 }
 
-/** Returns the start. Spring Boot, Quarkus and Micronaut take their port from variables; other programs read PORT. */
+/**
+ * Returns the start command and the program that runs it. Spring Boot, Quarkus and Micronaut take their port from
+ * variables; other programs read PORT.
+ */
 function started(start: string, choice: string): Pick<Steps, 'start' | 'startProgram'> {
   return { start, startProgram: `${LISTEN}${choice === '' ? `exec ${start}` : choice}` };
 }

@@ -8,18 +8,18 @@ export interface LanguagePlan {
   /** The tools that the platform installs, in versions that the project names. */
   versions: ToolWishes;
   install: string[];
-  /** The files that alone decide what `install` does; null if it may need the whole project. */
+  /** The files that alone decide what `install` does; null if `install` may need the whole project. */
   manifests: string[] | null;
   /**
    * The folder, relative to the project's, that holds everything that `install` adds; null if there is none. The next
-   * build may copy it if no manifest has changed.
+   * build may copy this folder if no manifest has changed.
    */
   dependencies: string | null;
   /** Commands that complete the installation in each build, even if its dependencies were copied. */
   prepare?: string[];
   /** Commands to run if `configuration.buildCommand` is empty. */
   build: string[];
-  /** Null if nothing in the repository says how to start it. */
+  /** The start command; null if nothing in the repository names one. */
   start: string | null;
   /**
    * A shell program that runs in place of `start` and does more than users need to see; absent if `start` itself runs.
@@ -27,7 +27,7 @@ export interface LanguagePlan {
   startProgram?: string;
   /** The package manager that runs the project's scripts; '' if it has none. */
   manager: string;
-  /** Completes the message "nothing says how to start it: set startCommand, …". */
+  /** The rest of the message "nothing says how to start it: set startCommand, …". */
   startAdvice: string;
   /** Folders, relative to the project's, that come first in the PATH. */
   searchPath: string[];
@@ -61,7 +61,7 @@ export const EMPTY_PLAN: LanguagePlan = {
 
 /** One programming language: how its projects are recognised, and how to build and start them. */
 export interface Language {
-  /** The value of `runtime` for it, or the name that detection shows. */
+  /** The value of `runtime` for this language, or the name that detection shows. */
   runtime: string;
   /** Files by which a project is recognised, for messages: `go.mod`. */
   marks: readonly string[];
@@ -71,8 +71,8 @@ export interface Language {
   /** True if the project is in this language although it has a package.json, which then builds its assets. */
   leads?(files: ProjectFiles): boolean;
   /**
-   * `files` are those of the folder of the installation; `project` are the project's, if it is a package of a
-   * workspace. Throws `BuildError` if these files are invalid.
+   * `files` are the files of the folder in which packages are installed. If the project is a package of a workspace,
+   * `project` are the project's own files. Throws `BuildError` if these files are invalid.
    */
   plan(files: ProjectFiles, project?: ProjectFiles): LanguagePlan;
 }

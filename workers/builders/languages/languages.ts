@@ -13,8 +13,8 @@ import { rust } from './rust.js';
 import { shell } from './shell.js';
 
 /**
- * The order matters: many projects contain a Python script, but few Python projects a package.json. A shell script
- * decides only if nothing else does.
+ * The order matters: many projects contain a Python script, but few Python projects contain a package.json. A shell
+ * script decides only if nothing else does.
  */
 export const LANGUAGES: readonly Language[] = [node, deno, go, rust, ruby, php, elixir, java, dotnet, python, shell];
 
@@ -27,7 +27,7 @@ export function languageOf(files: ProjectFiles): Language | null {
   return matching.find((language) => language.leads?.(files) === true) ?? matching[0] ?? null;
 }
 
-/** Returns the language of a value of `runtime`; null if that names none. */
+/** Returns the language of a value of `runtime`; null if the value names no language. */
 export function languageNamed(runtime: string): Language | null {
   return LANGUAGES.find((language) => language.runtime === runtime) ?? null;
 }

@@ -89,7 +89,7 @@ function dependenciesOf({ raw }: PackageManifest): Readonly<Record<string, unkno
  */
 export function directStart(files: readonly (ProjectFiles | undefined)[], command: string): string | null {
   const [project] = files;
-  // An .npmrc may change the shell or the options of scripts.
+  // An .npmrc may change the shell or the options of scripts, so npm itself must run them.
   if (project === undefined || files.some((folder) => folder?.has('.npmrc'))) return null;
   const { name, version, config, engines, bin, scripts } = manifestOf(project).raw;
   return scriptCommand(command, { name, version, config, engines, bin, scripts: isRecord(scripts) ? scripts : {} });

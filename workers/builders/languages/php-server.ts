@@ -1,20 +1,21 @@
 /**
  * Paths that a PHP project's web server refuses: hidden files except `/.well-known/`, and what Composer keeps in the
- * project. All three servers understand this expression.
+ * project. nginx, Caddy and PHP's own server understand this expression.
  */
 const HIDDEN = '/\\.([^w]|w[^e]|w?$)|^/vendor/.*\\.php$|^/(composer\\.(json|lock|phar)|auth\\.json)$';
 
 /**
- * Returns a shell program that serves a PHP project from `root` on PORT. `root` is below the current folder.
- * It runs php-fpm of PHP's version behind nginx or Caddy if the host has them, otherwise PHP's own server. It ends if
- * one of them ends; at TERM it ends after the running requests. It writes only below TMPDIR.
+ * Returns a shell program that serves a PHP project from `root` on PORT.
+ * `root` is below the current folder. It runs php-fpm of PHP's version behind nginx or Caddy if the host has them,
+ * otherwise PHP's own server. The program ends if one of these servers ends. On TERM it completes the running requests
+ * first. It writes only below TMPDIR.
  */
 export function phpServer(root: string): string {
   return `root="$PWD${root === '.' ? '' : `/${root}`}"\n${PROGRAM}`;
 }
 
 const PROGRAM = String.raw`hidden='${HIDDEN}'
-cd "$TMPDIR" && version=$(php -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;') || exit 1
+cd "$TMPDIR" && version=$(php -n -r 'echo PHP_MAJOR_VERSION, ".", PHP_MINOR_VERSION;') || exit 1
 fpm=$(command -v "php-fpm$version" || command -v "$(dirname "$(readlink -f "$(command -v php)")")/../sbin/php-fpm")
 web=$(command -v nginx || command -v caddy)
 socket="$TMPDIR/php-fpm.sock"
@@ -140,7 +141,7 @@ serve() { trap : TERM INT; setsid "$@" 3>&-; basename "$1" >&3; }
 stop() { kill -s "$1" "$(cat "$TMPDIR/$2.pid" 2>/dev/null)" 2>/dev/null; }
 trap 'stopping=1; stop $ends web || exit 143' TERM INT
 serve "$fpm" --nodaemonize --force-stderr --fpm-config "$TMPDIR/php-fpm.conf" &
-until [ -S "$socket" ] || ! kill -0 "$!" 2>/dev/null; do sleep 0.02; done
+until [ -S "$socket" ] || ! kill -0 "$!" 2>/dev/null; do sleep 0.005; done
 serve "$@" &
 echo "php-fpm $version behind $(basename "$web") serves $root with up to $children processes" >&2
 until read -r first <&3; do :; done

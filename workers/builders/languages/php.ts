@@ -82,7 +82,8 @@ function installation(
     plugins.some(([name, allowed]) => allowed !== false && !HARMLESS_PLUGINS.includes(name));
   const isExact = files.has('composer.lock') && !reaches;
   return {
-    // The project's scripts need files that are not there when only packages are installed.
+    // Scripts are left out here, because they need the project's other files. Those are absent when only packages are
+    // installed.
     install: [`${composer} ${INSTALL} ${isExact && completion !== '' ? '--no-scripts ' : ''}--optimize-autoloader`],
     manifests: isExact ? ['composer.json', 'composer.lock', 'symfony.lock', 'auth.json'].filter(files.has) : null,
     dependencies: vendor ? null : 'vendor',
@@ -103,7 +104,10 @@ function versionOf(files: ProjectFiles, { require }: Manifest): LanguageWish {
   return languageWish(files, 'php', [required]);
 }
 
-/** Without a key Laravel answers no request. By default it keeps sessions in a database. */
+/**
+ * Shell commands before Laravel starts: without a key it answers no request, and by default it keeps sessions in a
+ * database.
+ */
 const LARAVEL = `mkdir -p storage/logs storage/framework/cache/data storage/framework/sessions storage/framework/views bootstrap/cache
 if [ -z "$APP_KEY" ] && ! grep -q '^APP_KEY=.' .env 2>/dev/null; then
   echo 'APP_KEY is not set: this replica makes one of its own, so that every start signs all users out, and what was encrypted before cannot be read. Set the variable APP_KEY to the output of "php artisan key:generate --show".' >&2

@@ -20,7 +20,7 @@ export const python: Language = {
   runtime: 'python',
   marks: DEPENDENCY_FILES,
   reads: [...DEPENDENCY_FILES, '.python-version', 'runtime.txt', ...START_FILES],
-  // Node.js may build assets for Django's pages.
+  // Beside manage.py, a package.json only builds assets for Django's pages.
   leads: (files) => files.has('manage.py'),
   matches: (files) =>
     DEPENDENCY_FILES.some((name) => files.has(name)) || files.names().some((name) => name.endsWith('.py')),
@@ -44,7 +44,7 @@ export const python: Language = {
         PIP_DISABLE_PIP_VERSION_CHECK: '1',
         PIP_NO_INPUT: '1',
         PIP_PROGRESS_BAR: 'off',
-        // With this, compiled files contain a hash and no time, so that equal sources give equal images.
+        // With this variable, compiled files contain a hash and no time, so that equal sources give equal images.
         SOURCE_DATE_EPOCH: '315532800',
       },
       caches: { PIP_CACHE_DIR: 'pip' },
@@ -67,8 +67,8 @@ function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
 }
 
 /**
- * Returns the files that decide an installation; null if it may need the whole project.
- * That is so if requirements name other files of the project, or if the project itself is installed as a package.
+ * Returns the files that decide an installation; null if other files may decide it too. They may if requirements name
+ * other files of the project, or if the project itself is installed as a package.
  */
 function manifestsOf(files: ProjectFiles): string[] | null {
   const text = files.text('requirements.txt');

@@ -10,7 +10,7 @@ import { EMPTY_PLAN, type Language, type LanguagePlan } from './language.js';
 /** The folder of installed gems. It is part of the image; its path is relative to the Gemfile. */
 const GEMS = '.gems';
 const ENTRY_FILES = ['main.rb', 'app.rb', 'server.rb'];
-/** Gem of a Rack server → options that make it listen where the platform expects it. */
+/** Gem of a Rack server → the command that starts the server on the port that the platform expects. */
 const SERVERS: Readonly<Record<string, string>> = {
   falcon: 'falcon serve --bind http://0.0.0.0:$PORT',
   unicorn: 'unicorn -l 0.0.0.0:$PORT',
@@ -48,7 +48,7 @@ export const ruby: Language = {
           ? 'add a server for config.ru to the Gemfile ("bundle add puma", or "bundle add rackup webrick")'
           : `name the file that starts it ${ENTRY_FILES.join(', ')}, or keep a config.ru and add puma to the Gemfile`,
       environment: {
-        // Without it, Ruby rejects templates with non-ASCII letters as invalid.
+        // Without this setting, Ruby rejects templates with non-ASCII letters as invalid.
         LANG: 'C.UTF-8',
         RACK_ENV: 'production',
         APP_ENV: 'production',
@@ -69,7 +69,10 @@ export const ruby: Language = {
   },
 };
 
-/** Older versions of Rails do not know the first variable. The others skip what scripts have already built. */
+/**
+ * SECRET_KEY_BASE_DUMMY lets Rails build without its secret; older versions need some SECRET_KEY_BASE. The other
+ * variables skip what scripts have already built.
+ */
 const RAILS_BUILD = {
   SECRET_KEY_BASE_DUMMY: '1',
   SECRET_KEY_BASE: 'of-the-build-only',
@@ -85,21 +88,25 @@ function bundlerEnvironment(files: ProjectFiles): Record<string, string> {
     ...(files.has('Gemfile.lock') ? { BUNDLE_DEPLOYMENT: '1' } : {}),
     // A configuration in the repository belongs to its author's machine, and would override these variables.
     BUNDLE_APP_CONFIG: GEMS,
-    // Uses the installed Bundler instead of installing the one that wrote the lock file. Before 2.6, any value of the
-    // second variable does this.
+    // Uses the installed Bundler instead of installing the one that wrote the lock file. Bundler before 2.6 does so for
+    // any value of BUNDLER_VERSION.
     BUNDLE_VERSION: 'system',
     BUNDLER_VERSION: '2',
   };
 }
 
-/** Returns the installation. `isExact` is true if Gemfile and lock file alone decide what is installed. */
+/**
+ * Returns the commands that install the gems. `isExact` is true if Gemfile and lock file alone decide what is
+ * installed.
+ */
 function installation(files: ProjectFiles): { install: string[]; isExact: boolean } {
   const gemfile = uncommented(files.text('Gemfile') ?? '');
   const lock = files.text('Gemfile.lock');
   if (!/^[ \t]*(gem|gemspec|eval_gemfile|instance_eval|eval|require_relative)\b/m.test(gemfile))
     return { install: [], isExact: false };
   const isVendored = files.has('vendor/cache');
-  // Gems that were vendored on another platform may not cover this one. Packed gems are not copied to the next build.
+  // Gems that were vendored on another platform may not cover this platform, so the registry is tried next. Removes the
+  // packed gems, so that they are not copied to the next build.
   const install = `${isVendored ? 'bundle install --local || bundle install' : 'bundle install'} && rm -rf ${GEMS}/ruby/*/cache`;
   if (lock !== undefined && !runsHere(lock)) {
     const add = `BUNDLE_DEPLOYMENT=false bundle lock ${isVendored ? '--local ' : ''}--add-platform ${PLATFORM}`;
@@ -117,7 +124,7 @@ function runsHere(lock: string): boolean {
   return platforms.length === 0 || ['ruby', PLATFORM, `${PLATFORM}-gnu`].some((name) => platforms.includes(name));
 }
 
-/** Returns the names of the locked gems, otherwise of those in the Gemfile. Adds `rackup` if a gem has that program. */
+/** Returns the names of the locked gems, or of those in the Gemfile. Adds `rackup` if a gem has that program. */
 function gemsOf(files: ProjectFiles): ReadonlySet<string> {
   const lock = files.text('Gemfile.lock') ?? '';
   const locked = [...lock.matchAll(/^ {4}([\w.-]+) \(([^)]*)\)/gm)];
@@ -176,7 +183,7 @@ function startOf(files: ProjectFiles, gems: ReadonlySet<string>, isRails: boolea
   return entry === undefined ? null : `${run}ruby ${entry}`;
 }
 
-/** Rails does not start without a secret. A generated one lets it start, and the log says what that means. */
+/** Rails does not start without a secret. A generated secret lets it start, and the log says what that means. */
 function withSecret(start: string): string {
   const keys = ['config/master.key', 'config/credentials/production.key'].map((file) => `[ ! -e ${file} ]`);
   const missing =

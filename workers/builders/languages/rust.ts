@@ -14,7 +14,7 @@ export const rust: Language = {
   marks: ['Cargo.toml'],
   reads: ['Cargo.toml', 'rust-toolchain', 'rust-toolchain.toml'],
   matches: (files) => files.has('Cargo.toml'),
-  // A Node.js package may have a part in Rust, which its own build compiles.
+  // A crate with a crate type may be a part of a Node.js package, whose own build compiles it.
   leads: (files) => files.has('src/main.rs') && !/^\s*crate-type\s*=/m.test(files.text('Cargo.toml') ?? ''),
   plan(files): LanguagePlan {
     const isVendored = files.has('vendor') && (files.has('.cargo/config.toml') || files.has('.cargo/config'));
@@ -37,7 +37,7 @@ export const rust: Language = {
   },
 };
 
-/** Returns the toolchain file pins a version; `rust-version` is a minimum that cargo itself checks. */
+/** Returns the version that a toolchain file pins, otherwise `rust-version`, a minimum that cargo itself checks. */
 function versionsOf(files: ProjectFiles): (NamedVersion | null)[] {
   const channel = versionIn(files, 'rust-toolchain.toml', /^\s*channel\s*=\s*"([^"\n]{1,60})"/m);
   const plain = (files.text('rust-toolchain') ?? '').includes('[')

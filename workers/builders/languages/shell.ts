@@ -1,7 +1,7 @@
 import { EMPTY_PLAN, type Language } from './language.js';
 
 const SCRIPTS = ['start.sh', 'run.sh'];
-/** Pages and Node.js programs without a package.json are recognised later. */
+/** Files that are recognised later: pages, and Node.js programs without a package.json. */
 const OTHERS = /\.(html?|[cm]?[jt]s)$/;
 
 /** A shell script that starts something, for a project that nothing else identifies. */

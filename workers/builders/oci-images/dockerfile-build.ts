@@ -15,9 +15,12 @@ import { accountsOf } from '../dockerfile/requested-image.js';
 import { below, textInside, wholeInside } from '../files/project-files.js';
 import { explainBuildah } from './explain-buildah.js';
 import { type ImageTask, pull, runImageTools, storeImage, UNPACK_LAYOUT } from './image-builder.js';
-import type { ImageConfig } from './oci-layout.js';
+import { type ImageConfig, writeDockerFormat } from './oci-layout.js';
 
-/** Takes as arguments the folder of inputs, and the storage that is kept for the next build. */
+/**
+ * The beginning of both scripts. Their arguments are the folder of inputs, and the storage that is kept for the next
+ * build.
+ */
 const PREPARE = `
 set -e
 inputs=$1 storage=$2
@@ -33,8 +36,8 @@ run() { buildah --root "$storage/images" --runroot /run/buildah --storage-driver
  * names. Further arguments go to `buildah build`.
  */
 const BUILD = `${PREPARE}
-while read -r folder name; do
-  id=$(run pull --quiet --signature-policy "$inputs/policy.json" "oci:$inputs/$folder")
+while read -r format folder name; do
+  id=$(run pull --quiet --signature-policy "$inputs/policy.json" "$format:$inputs/$folder")
   run tag "$id" "$name"
 done <"$inputs/bases"
 run build --signature-policy "$inputs/policy.json" --isolation chroot --layers --format docker --tag localhost/built \\
@@ -88,7 +91,7 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   });
   return limit.within('storing the image', async () => {
     const id = await textInside(storage, 'image-id');
-    // The service's id keeps a build from naming another service's image.
+    // The digest depends on the service's id too, so that no build can name another service's image.
     const digest = createHash('sha256').update(`${request.serviceId} ${id}`).digest('hex');
     const unpack = async (directory: string) => {
       await runImageTools(task, directory, shellCommand('unpack', storage), {
@@ -133,7 +136,10 @@ async function writeInputs(
   }
 }
 
-/** Copies the images that the Dockerfile names, with the service's account. Notes the names that the build uses. */
+/**
+ * Copies the images that the Dockerfile names, with the service's account at their registry. Lists the names that the
+ * build uses.
+ */
 async function copyBases(
   task: ImageTask,
   inputs: string,
@@ -153,15 +159,21 @@ async function copyBases(
     const name =
       reference.digest === null ? `${reference.name}:${reference.tag}` : `${reference.name}@${reference.digest}`;
     await task.context.log(`Pulls ${name}`);
-    await task.limit.within('pulling the images of the Dockerfile', () =>
-      pull(task, name, join(inputs, `base-${index}`), account).catch((error: unknown) => {
-        if (!isLikeStage || !(error instanceof ImageUnavailableError)) throw error;
-        throw new ImageUnavailableError(
-          `the Dockerfile has no stage "${image}" before it is used, and ${error.message}`,
-        );
-      }),
+    const layout = join(inputs, `base-${index}`);
+    const config = await task.limit.within('pulling the images of the Dockerfile', () =>
+      pull(task, name, layout, account)
+        .then(() => task.options.registry.config(name, account, task.limit.signal))
+        .catch((error: unknown) => {
+          if (!isLikeStage || !(error instanceof ImageUnavailableError)) throw error;
+          throw new ImageUnavailableError(
+            `the Dockerfile has no stage "${image}" before it is used, and ${error.message}`,
+          );
+        }),
     );
-    lines.push(`base-${index}:image ${reference.name}:${reference.tag}`);
+    const source = (await writeDockerFormat(layout, `${layout}-docker`, config))
+      ? `dir base-${index}-docker`
+      : `oci base-${index}:image`;
+    lines.push(`${source} ${reference.name}:${reference.tag}`);
   }
   await writeFile(join(inputs, 'bases'), lines.map((line) => `${line}\n`).join(''), { mode: 0o644 });
 }

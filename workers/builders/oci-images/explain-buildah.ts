@@ -7,7 +7,7 @@ const ORIGINAL = /Original:("(?:[^"\\]|\\.)*")/;
 
 /**
  * Returns what went wrong in a Dockerfile, with the line and its text.
- * `dockerfile` is the text that buildah got, `cause` its last line of output. Returns null if that line names no
+ * `dockerfile` is the text that buildah got, `cause` its last line of output. Returns null if `cause` names no
  * instruction.
  */
 export function explainBuildah(dockerfile: string, cause: string): string | null {

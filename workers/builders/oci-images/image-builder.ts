@@ -43,7 +43,7 @@ export interface ImageBuilderOptions {
   findAccount: FindAccount;
 }
 
-/** One build of an image that is not based on the files of the host. */
+/** One build of an image with a root file system of its own. */
 export interface ImageTask {
   options: ImageBuilderOptions;
   request: BuildRequest;
@@ -64,7 +64,8 @@ export async function adoptImage(task: ImageTask): Promise<BuiltImage> {
   const unpack = async (directory: string) => {
     await rename(layout, join(directory, 'layout'));
     await runImageTools(task, directory, `set -e\n${UNPACK_LAYOUT}`, { what: 'unpacking the image' });
-    return options.registry.healthcheck(pinned, account, limit.signal);
+    const config = JSON.parse(await options.registry.config(pinned, account, limit.signal)) as ImageConfig;
+    return config.config?.Healthcheck ?? null;
   };
   return limit.within('storing the image', async () => {
     return storeImage(task, { digest: await digestOf(layout), runtime: 'image', unpack });
@@ -91,15 +92,15 @@ export async function pull(
 }
 
 interface ToolRun extends Pick<Partial<SandboxSpec>, 'writable' | 'tools' | 'env'> {
-  /** Names the step in the message of a failure. */
+  /** What the command does, for the message of a failure. */
   what: string;
   /** Returns a better message than the output's last line; null if there is none. */
   explain?: (cause: string) => string | null;
 }
 
 /**
- * Runs a command of the image programs in a folder, as root of a user namespace.
- * It gets the network and the limits of the build. Throws `BuildError` if it fails.
+ * Runs a command of the image programs in a folder, as root of a user namespace. The command gets the network and the
+ * limits of the build. Throws `BuildError` if it fails.
  */
 export async function runImageTools(
   { options, request, context, limit }: ImageTask,
@@ -107,7 +108,7 @@ export async function runImageTools(
   command: string,
   { what, explain, env = {}, ...folders }: ToolRun,
 ): Promise<void> {
-  // Only the folder itself: its content may have links into the store of layers.
+  // Only the folder itself gets the new owner: its content may have links into the store of layers.
   await chown(directory, firstImageUser(), firstImageUser());
   const output = new CommandOutput(context);
   const spec = { ...imageSandbox(request, directory), ...folders, command, cwd: '', env, imageTools: true as const };

@@ -2,7 +2,7 @@ import type { ImageHealthCheck, ImageManifest } from '../../../shared/images/mod
 import { BuildError } from '../../failures/explained-errors.js';
 import type { Healthcheck, ImageConfig } from './oci-layout.js';
 
-/** What umoci writes beside an unpacked image. It looks the user up in the image's own files. */
+/** What umoci writes beside an unpacked image. umoci finds the user's numeric ids in the image's own files. */
 export interface UnpackedConfig {
   process: {
     user: { uid: number; gid: number; additionalGids?: number[] };
@@ -56,7 +56,7 @@ export function manifestOf(
   };
 }
 
-/** Returns null if the image has no check. Missing values get Docker's defaults. */
+/** Returns an image's check, with Docker's defaults for missing values; null if there is no check. */
 function healthCheckOf({ Test, Interval, Timeout, Retries }: Healthcheck): ImageHealthCheck | null {
   const [how, ...words] = Test ?? [];
   const args = how === 'CMD-SHELL' ? ['/bin/sh', '-c', words.join(' ')] : words;

@@ -1,9 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { link, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { exists } from '../../../shared/core/exists.js';
 
 interface Descriptor {
   digest: string;
   size: number;
+  mediaType: string;
 }
 
 /** Returns the descriptor of the only image of an OCI layout. */
@@ -40,7 +43,11 @@ export interface ImageConfig {
     ExposedPorts?: Record<string, unknown> | null;
     Volumes?: Record<string, unknown> | null;
     Healthcheck?: Healthcheck | null;
+    /** Only Docker's format has `Shell`, `OnBuild` and `Healthcheck`. */
+    Shell?: string[] | null;
+    OnBuild?: string[] | null;
   };
+  rootfs?: object;
 }
 
 /** HEALTHCHECK in Docker's format; the OCI format has none. Times are in nanoseconds; 0 stands for the default. */
@@ -54,9 +61,53 @@ export interface Healthcheck {
 
 /** Returns the configuration of the image of a layout. */
 export async function configOf(layout: string): Promise<ImageConfig> {
-  const read = async (digest: string) => JSON.parse(await readFile(join(layout, 'blobs', 'sha256', digest), 'utf8'));
-  const { config } = (await read(await digestOf(layout))) as { config: Descriptor };
-  return read(hexOf(config.digest));
+  return readBlob(layout, hexOf((await manifestIn(layout)).config.digest));
+}
+
+async function manifestIn(layout: string): Promise<{ config: Descriptor; layers: Descriptor[] }> {
+  return readBlob(layout, await digestOf(layout));
+}
+
+async function readBlob<T>(layout: string, digest: string): Promise<T> {
+  return JSON.parse(await readFile(join(layout, 'blobs', 'sha256', digest), 'utf8')) as T;
+}
+
+/**
+ * Writes a layout's image in Docker's format into the new folder, as `dir:` of skopeo and buildah.
+ * `text` is the image's own configuration. Returns false and writes nothing if this configuration has none of
+ * HEALTHCHECK, SHELL and ONBUILD, which only Docker's format keeps, or if its layers differ from the layout's.
+ */
+export async function writeDockerFormat(layout: string, folder: string, text: string): Promise<boolean> {
+  const { config = {}, rootfs } = JSON.parse(text) as ImageConfig;
+  const { layers } = await manifestIn(layout);
+  const isAdded = config.Healthcheck || config.Shell?.length || config.OnBuild?.length;
+  const isSame = JSON.stringify(rootfs) === JSON.stringify((await configOf(layout)).rootfs);
+  if (!isAdded || !isSame || !layers.every(({ mediaType }) => mediaType.endsWith('.tar+gzip'))) return false;
+  await mkdir(folder, { mode: 0o755 });
+  const name = createHash('sha256').update(text).digest('hex');
+  for (const digest of layers.map((layer) => hexOf(layer.digest))) {
+    // Several layers of an image may have the same content.
+    if (!(await exists(join(folder, digest))))
+      await link(join(layout, 'blobs', 'sha256', digest), join(folder, digest));
+  }
+  const type = 'application/vnd.docker';
+  const manifest = {
+    schemaVersion: 2,
+    mediaType: `${type}.distribution.manifest.v2+json`,
+    config: {
+      mediaType: `${type}.container.image.v1+json`,
+      size: Buffer.byteLength(text),
+      digest: `sha256:${name}`,
+    },
+    layers: layers.map((layer) => ({ ...layer, mediaType: `${type}.image.rootfs.diff.tar.gzip` })),
+  };
+  const files = {
+    [name]: text,
+    'manifest.json': JSON.stringify(manifest),
+    version: 'Directory Transport Version: 1.1\n',
+  };
+  for (const [file, content] of Object.entries(files)) await writeFile(join(folder, file), content, { mode: 0o644 });
+  return true;
 }
 
 function hexOf(digest: string): string {

@@ -9,7 +9,7 @@ import { SYSTEM_PATH } from '../../core/command-wrappers.js';
 import { removeTree } from '../../core/remove-folders.js';
 import type { RegistryAccount } from '../../docker/registry-accounts.js';
 import { explainPull, PullError } from '../../failures/pull-error.js';
-import { blobsOf, type Healthcheck, type ImageConfig } from './oci-layout.js';
+import { blobsOf } from './oci-layout.js';
 
 /** An upper bound, in milliseconds. The deployment's own time limit usually ends a copy sooner. */
 const COPY_MS = 60 * 60_000;
@@ -48,24 +48,19 @@ export class RegistryClient {
   }
 
   /**
-   * Returns an image's HEALTHCHECK for this machine's architecture; null if it has none. Throws `PullError`.
-   * If the image has Docker's format, its copy loses the check.
+   * Returns an image's own configuration for this machine's architecture. Throws `PullError`.
+   * If the image has Docker's format, the configuration of its copy lacks HEALTHCHECK, SHELL and ONBUILD.
    */
-  async healthcheck(
-    name: string,
-    account: RegistryAccount | undefined,
-    signal: AbortSignal,
-  ): Promise<Healthcheck | null> {
-    const text = await this.#skopeo(name, account, signal, (flags) => [
+  config(name: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<string> {
+    return this.#skopeo(name, account, signal, (flags) => [
       ...['inspect', '--raw', '--config'],
       ...flags(''),
       `docker://${name}`,
     ]);
-    return (JSON.parse(text) as ImageConfig).config?.Healthcheck ?? null;
   }
 
   /**
-   * Copies an image for this machine's architecture into a new OCI layout, which calls it `image`. Throws `PullError`;
+   * Copies an image for this machine's architecture into a new OCI layout, under the name `image`. Throws `PullError`;
    * an abort rejects with the signal's reason.
    */
   async copy(name: string, layout: string, account: RegistryAccount | undefined, signal: AbortSignal): Promise<void> {

@@ -50,9 +50,8 @@ function planProject(
 }
 
 /**
- * Returns true if files are published and nothing runs.
- * By the settings, or because there is only a page. The plan of a Node.js project may show later that it is a site as
- * well.
+ * Returns true if files are published and nothing runs, because of the settings or because there is only a page. The
+ * plan of a Node.js project may show later that it is a site as well.
  */
 function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod } = settings;
@@ -63,8 +62,8 @@ function isSite(project: DetectedProject, kind: ServiceKind, settings: Settings)
 }
 
 /**
- * Returns true if the Dockerfile decides what the project is.
- * That is so if the settings say so, or if no other file tells.
+ * Returns true if the Dockerfile decides what the project is. It decides if the settings ask for it, or if no other
+ * file shows what the project is.
  */
 export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   const { runtime, buildMethod, startCommand } = settings;
@@ -75,7 +74,7 @@ export function wantsDockerfile(files: ProjectFiles, kind: ServiceKind, settings
   return language === null || !IMAGED.includes(language.runtime);
 }
 
-/** Does as `wantsDockerfile`, for a host that builds every language without images. */
+/** Decides as `wantsDockerfile` does, for a host that builds every language without images. */
 export function decidesHere(files: ProjectFiles, kind: ServiceKind, settings: Settings): boolean {
   if (!wantsDockerfile(files, kind, settings)) return false;
   return asksForDockerfile(settings) || languageOf(files) === null;

@@ -64,13 +64,16 @@ export function planNode(project: DetectedProject, kind: ServiceKind, settings: 
   };
 }
 
-/** Returns the project's folders that are kept for its next build, relative to where it is built. */
+/** Returns the project's folders that are kept for its next build, relative to the folder of the build. */
 function keptBelow(folders: readonly string[], { build, project }: BuildPlan['folders']): string[] {
   const below = posix.relative(build, project);
   return folders.map((folder) => posix.join(below, folder));
 }
 
-/** Adds a preview, which serves what a build has written. Without one, the pages are published. */
+/**
+ * Adds the start of a preview server, which serves what a build has written. If there is no preview server, the pages
+ * are published.
+ */
 function addPreview(starts: Start[], { build, publish }: NodeDecision, { app }: DetectedProject, run: string): void {
   const script = app === null || build === null || publish.length > 0 ? null : previewScript(app);
   if (script !== null) starts.push({ command: `${run} ${script}`, needs: null, isPreview: true });

@@ -56,6 +56,6 @@ export type Settings = Pick<
 
 /** What this installation can build besides folders. */
 export interface BuildCapabilities {
-  /** True if it builds images for a container engine, and therefore any Dockerfile. */
+  /** True if this installation builds images for a container engine, and therefore any Dockerfile. */
   containers: boolean;
 }

@@ -34,7 +34,6 @@ export function lineOfProcfile(files: ProjectFiles, line: string): string | null
   return new RegExp(`^${line}:[ \\t]*(\\S.*)$`, 'm').exec(files.text('Procfile') ?? '')?.[1]?.trim() ?? null;
 }
 
-/** Returns the name of the Procfile line that starts a service of this kind. */
 function procfileLine(kind: ServiceKind): string {
   return kind === 'worker' || kind === 'cron' ? kind : 'web';
 }

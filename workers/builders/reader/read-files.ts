@@ -6,7 +6,8 @@ import type { Input, OperationName, Output, StreamInput, StreamName } from './re
 import { endReader, giveBack, MEMORY_MB, type Reader, startReader, takeReader } from './reader-pool.js';
 
 /**
- * Timeout of operations that decide something, in milliseconds. Operations on all files have the build's time limit.
+ * Timeout of operations that only read what decides a build, in milliseconds. Operations on all files have the build's
+ * time limit.
  */
 const DECIDE_MS = 60_000;
 const UNBOUNDED: readonly string[] = ['sealTree', 'filterPaths'];
@@ -29,10 +30,9 @@ export interface ReadOptions {
 }
 
 /**
- * Runs an operation on a tenant's files in another process.
- * So costly files cannot block the worker. The process has 1 GiB of memory, and a minute if the operation decides
- * something. Throws `BuildError` if the files are the cause, which includes exceeding these limits. An abort rejects
- * with the signal's reason.
+ * Runs an operation on a tenant's files in another process: costly files cannot block the worker. The process has 1 GiB
+ * of memory, and a minute unless the operation works on all files. Throws `BuildError` if the files are the cause,
+ * which includes exceeding these limits. An abort rejects with the signal's reason.
  */
 export async function readFiles<N extends OperationName>(
   name: N,

@@ -29,7 +29,7 @@ export interface ProcessPlan {
   project: string;
   plan: BuildPlan;
   applications: FoundApplication[];
-  /** `lockedInstall` of the plan. */
+  /** The result of `lockedInstall` for the plan. */
   locked: string | null;
 }
 
@@ -80,7 +80,8 @@ export const OPERATIONS = {
     const { detectAndPlan, SeveralApplicationsError } = await detection();
     const usesRailpack = railpack && settings.buildMethod === 'railpack';
     const planned = await detectAndPlan(input, { containers: true }).catch((error: unknown) => {
-      // Railpack knows more languages, but cannot choose between several applications either.
+      // If detection fails, Railpack is tried, which knows more languages. It cannot choose between several
+      // applications either.
       const goesOn = usesRailpack && error instanceof BuildError && !(error instanceof SeveralApplicationsError);
       if (goesOn) return null;
       throw error;
@@ -145,7 +146,6 @@ function withoutInstallation(plan: BuildPlan): BuildPlan {
   return { ...plan, install: [], explanation: [...plan.explanation, 'No dependencies: nothing is installed'] };
 }
 
-/** Removes files below a folder, and folders that become empty. Returns the number of files. */
 async function removeFiles(root: string, isUnwanted: (path: string) => boolean): Promise<number> {
   return (await removeBelow(root, '', isUnwanted)).removed;
 }

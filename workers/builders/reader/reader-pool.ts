@@ -11,9 +11,9 @@ export const MEMORY_MB = 1024;
 const MAX_IDLE = 2;
 const IDLE_MS = 10_000;
 /**
- * With one busy process per processor, another one would only slow them down. So a request waits until no process has
- * answered for this time, or until it has waited ten times as long, in milliseconds. Starting a process takes about as
- * long.
+ * With one busy process per processor, a further process would only slow the others down, so a request waits for one of
+ * them. A further process is started if none has answered for `PATIENCE_MS`, which is about what
+ * a start takes, or if the request has waited for `MAX_WAIT_MS`.
  */
 const MAX_BUSY = availableParallelism();
 const PATIENCE_MS = 100;
@@ -60,7 +60,7 @@ export async function startReader(
   child.on('error', () => undefined);
   lowerPriority(child.pid);
   const requests = child.stdio[4] as Writable;
-  // If the process has ended, no answer comes, which the caller notices.
+  // Ignored: if the process has ended, no answer comes, which the caller notices.
   requests.on('error', () => undefined);
   return { child, requests, answers: child.stdio[3] as Readable };
 }
@@ -171,11 +171,11 @@ function hold({ child, requests, answers }: Reader, holds: boolean): void {
   }
 }
 
-/** Services and builds get processor time first. */
+/** Lowers a reader's priority, so that services and builds get processor time first. */
 function lowerPriority(pid: number | undefined): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // The process has ended, or the system does not allow this.
+    // The process has ended, or the system does not allow another priority.
   }
 }

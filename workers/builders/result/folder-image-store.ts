@@ -38,15 +38,16 @@ export class FolderImageStore implements ImageStore {
   }
 
   async has({ digest, manifest }: StoredImage): Promise<boolean> {
-    // A database server's programs are tools, which every start installs if they are missing.
+    // The image of a database server has no folder: its programs are tools, which every start installs if they are
+    // missing.
     if (isDataImage(manifest)) return true;
     return exists(this.pathOf(digest));
   }
 
   /** Moves a built folder into the store. If the store has the same content already, leaves the folder where it is. */
   async put(folder: string, { signal, ...options }: PutOptions): Promise<SealedTree> {
-    // First change the owner, so that no other user can change files after the checks. If no command ran, root owns the
-    // files.
+    // The owner changes first, so that no other user can change files after the checks. If no command ran, the files
+    // already belong to root.
     if (isRoot() && (await lstat(folder)).uid !== 0)
       await runLimited('chown', ['-hR', '--', '0:0', folder], { signal });
     const sealed = await readFiles('sealTree', { folder, ...options }, { signal });
@@ -54,7 +55,7 @@ export class FolderImageStore implements ImageStore {
     return sealed;
   }
 
-  /** Returns the folder of an image and renews the image's age; null if there is no such image. */
+  /** Returns the folder of an image and marks the image as used now; null if there is no such image. */
   async use(digest: string): Promise<string | null> {
     const path = this.pathOf(digest);
     return (await touch(path)) ? path : null;
@@ -66,7 +67,8 @@ export class FolderImageStore implements ImageStore {
   async putBundle(folder: string, digest: string): Promise<void> {
     await mkdir(this.#images, { recursive: true, mode: 0o700 });
     const path = this.pathOf(digest);
-    // Renews the image's age. If another build stores the same content at this moment, either copy is right.
+    // The new time keeps sweeps from removing the image. If another build stores the same content at this moment,
+    // either copy is right.
     await touch(folder);
     while (!(await touch(path)) && !(await renamed(folder, path)));
   }
@@ -127,7 +129,6 @@ async function renamed(from: string, to: string): Promise<boolean> {
   }
 }
 
-/** Returns the time in milliseconds since the epoch; null if nothing is at the path. */
 async function changedAt(path: string): Promise<number | null> {
   return (await unlessAbsent(stat(path)))?.mtimeMs ?? null;
 }

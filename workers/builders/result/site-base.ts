@@ -1,12 +1,12 @@
-/** At most this many files of a page are checked, and a site may be at most this many folders below its address. */
+/** At most this many of the files that a page names are looked for. */
 const MAX_FILES = 20;
+/** The largest number of folders in a base path; `/docs/shop` has 2. */
 const DEEPEST = 3;
 const FILE = /\s(?:src|href)\s{0,5}=\s{0,5}["']?(\/[\w./@+-]{1,300}\.(?:m?js|css))(?=["'?#\s>])/gi;
 
 /**
- * Returns the folder below the address at which a built page expects its site, such as `/shop`.
- * Returns '' for the address itself. The page's tool was configured so. `exists` tells whether the published folder has
- * a file.
+ * Returns the folder, such as `/shop`, below which a built page expects its site. Returns '' for the address itself.
+ * `exists` tells whether the published folder has a file.
  */
 export async function baseOfPage(page: string, exists: (path: string) => Promise<boolean>): Promise<string> {
   const paths = [...page.matchAll(FILE)].map(([, path = '']) => path).filter((path) => !path.startsWith('//'));

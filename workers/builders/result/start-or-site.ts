@@ -14,7 +14,7 @@ export interface SettleInput {
   starts: readonly Start[];
   publish: PublishPlan | null;
   publishDirectory: string;
-  /** True if the setting has its default value. */
+  /** True if `publishDirectory` has its default value. */
   isDefault: boolean;
   /** True if commands have run. */
   built: boolean;
@@ -25,7 +25,7 @@ export type Settled =
   | { type: 'process'; startCommand: string; notes: string[] }
   | {
       type: 'static';
-      /** Real path. */
+      /** The real path of the folder to publish. */
       folder: string;
       /** The page that answers every unknown path, below `folder`; '' if there is none. */
       fallback: string;
@@ -35,8 +35,8 @@ export type Settled =
     };
 
 /**
- * Decides after the build, which only then shows what it has made.
- * Uses the first start whose file exists. If there is none but a site, publishes the site. Throws `BuildError`.
+ * Decides how to use what a build has made. Uses the first start whose file exists. If there is no such start,
+ * publishes the site if there is one. Throws `BuildError`.
  */
 export async function settleResult(input: SettleInput): Promise<Settled> {
   const { starts, publish } = input;
@@ -203,7 +203,10 @@ async function baseOf(folder: string): Promise<string> {
   return baseOfPage(await readFile(path, 'utf8'), async (file) => (await kindOf(folder, file)) === 'file');
 }
 
-/** Generators call the page for every path `200.html`. A site with a 404.html shows that one. */
+/**
+ * Returns the page for unknown paths; '' if there is none. Generators of single-page applications name it `200.html`. A
+ * site with a 404.html has none, because that file answers unknown paths.
+ */
 async function fallbackOf(folder: string, singlePage: boolean): Promise<string> {
   const has = async (name: string) => (await kindOf(folder, name)) === 'file';
   for (const name of ['200.html', '__spa-fallback.html']) if (await has(name)) return name;
@@ -237,8 +240,8 @@ async function hasProgram(place: Place, path: string): Promise<boolean> {
 type Place = Pick<SettleInput, 'app' | 'project'>;
 
 /**
- * Returns the kind of file at a path, which is relative to the project.
- * It may lead to another folder of the repository: Nx builds below its root.
+ * Returns the kind of file at a path, which is relative to the project. The path may lead to another folder of the
+ * repository, because Nx builds below its root.
  */
 function kindAt({ app, project }: Place, path: string): Promise<'file' | 'directory' | null> {
   return kindOf(app, posix.join(project.slice(app.length + 1), path));

@@ -4,7 +4,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { memoryAdvice, withAdvice } from '../../failures/failure-advice.js';
 import { scopeOf } from '../../network/network-model.js';
 import { mostOfRun } from '../../sandbox/disk-model.js';
-import type { RunOutcome, Sandbox, SandboxGround, SandboxSpec } from '../../sandbox/sandbox.js';
+import type { RunOutcome, Sandbox, SandboxBase, SandboxSpec } from '../../sandbox/sandbox.js';
 import type { BuildContext, BuildRequest } from '../builder.js';
 import type { BuildPlan } from '../plan/plan-model.js';
 import { CommandOutput } from './command-output.js';
@@ -38,7 +38,7 @@ export interface CommandSetting {
 
 /** Thrown if a command of a build fails. */
 export class CommandError extends BuildError {
-  /** The first and the last lines of its output. */
+  /** The first and the last lines of the command's output. */
   readonly output: readonly string[];
 
   constructor(message: string, output: readonly string[]) {
@@ -118,8 +118,8 @@ export class Commands {
   ): Promise<RunOutcome> {
     const { sandbox, request, context, deadline, app, writable, tools } = this.#setting;
     this.#number += 1;
-    const ground = groundOf(request, app, this.#number);
-    const spec: SandboxSpec = { ...ground, command, cwd, env: environment, writable, tools };
+    const base = baseOf(request, app, this.#number);
+    const spec: SandboxSpec = { ...base, command, cwd, env: environment, writable, tools };
     const timeoutMs = Math.max(1, deadline - Date.now());
     return sandbox.run(spec, {
       signal: context.signal,
@@ -135,16 +135,16 @@ export class Commands {
  * Returns the sandbox of a build's first command. It can be made before the command is known. `app` as in
  * `CommandSetting`.
  */
-export function firstSandbox(request: BuildRequest, app: string): SandboxGround {
-  return groundOf(request, app, 1);
+export function firstSandbox(request: BuildRequest, app: string): SandboxBase {
+  return baseOf(request, app, 1);
 }
 
 /** Returns the sandbox of the programs that unpack and build an image. */
-export function imageSandbox(request: BuildRequest, app: string): SandboxGround {
-  return groundOf(request, app, 0);
+export function imageSandbox(request: BuildRequest, app: string): SandboxBase {
+  return baseOf(request, app, 0);
 }
 
-function groundOf(request: BuildRequest, app: string, number: number): SandboxGround {
+function baseOf(request: BuildRequest, app: string, number: number): SandboxBase {
   return {
     id: `${BUILD_SANDBOX}${request.id}-${number}`,
     directory: app,
@@ -159,7 +159,7 @@ function groundOf(request: BuildRequest, app: string, number: number): SandboxGr
   };
 }
 
-/** Returns the largest image of the service's plan, in MB. No file of a build may be larger. */
+/** Returns the largest size of an image that the service's plan allows, in MB. No file of a build may be larger. */
 export function storageMb({ configuration }: Pick<BuildRequest, 'configuration'>): number {
   return (planOf(configuration.plan).storageGb ?? 1) * 1024;
 }

@@ -4,10 +4,10 @@ import { ADVICE_LINES, adviceFor, FIRST_LINES, plain } from '../../failures/fail
 import type { FailureFacts } from '../../failures/known-failure.js';
 import type { BuildContext } from '../builder.js';
 
-/** The first lines of a command's output reach the log in full. After this number, only the last ones do. */
+/** After this number of lines, only the last lines of a command's output reach the log. */
 const MAX_LINES = 20_000;
 const LAST_LINES = 20;
-/** Characters that reach the log in full before only the last lines do. A single line may have 16,384. */
+/** After this number of characters, only the last lines of the output reach the log. A line may have 16,384. */
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 /** Output beyond the bounds is read in steps of this size. A pause after each step leaves time for other work. */
 const STEP = { lines: 1000, characters: 1024 * 1024 };
@@ -26,9 +26,9 @@ const BOILERPLATE = [
   /ELIFECYCLE/,
   /^info Visit https?:/,
   /^make: \*\*\*/,
-  // Yarn's summary, and the details below a line that names the package.
+  // Yarn's summary, and the details below its line with the package.
   /^➤ YN0000: . (Failed|Done)|^➤ YN0035: │ {2,}/,
-  // Turborepo names the failed task after that task's output.
+  // Turborepo's line with the failed task, which follows the task's own output.
   /exited \(\d{1,3}\)$|^Failed:\s/,
 ];
 const TELLING = /error|fail|cannot|could not|not found|exception|fatal|denied|missing|invalid|unexpected|refused/i;
@@ -41,7 +41,7 @@ export class CommandOutput {
   #characters = 0;
   #written = 0;
   #step = { lines: 0, characters: 0 };
-  /** Some programs print the cause first, and then their usage. */
+  /** Kept because some programs print the cause first, and then their usage. */
   readonly #first: string[] = [];
   readonly #last = new LastLines(ADVICE_LINES);
 
@@ -84,7 +84,6 @@ export class CommandOutput {
     return (lines.findLast((line) => TELLING.test(line)) ?? lines.at(-1) ?? '').trim().slice(0, MAX_CAUSE_LENGTH);
   }
 
-  /** Returns advice if the output shows a frequent failure; otherwise null. */
   advice(facts: FailureFacts): string | null {
     return adviceFor(this.telling(), facts);
   }

@@ -22,7 +22,10 @@ interface Known {
 
 const ADVICE = 'run the installation of your package manager on your machine, and commit the lock file that it writes';
 
-/** The command uses git, for example for a version that a page shows. A build has only the files of its commit. */
+/**
+ * Errors of a command that uses git, for example for a version that a page shows. A build has only the files of its
+ * commit, and no history.
+ */
 const ASKS_GIT = /fatal: not (?:in )?a git (?:repository|directory)/;
 const EMPTY_HISTORY =
   'git init -q && git -c user.name=build -c user.email=build@localhost commit -q --allow-empty -m "without history"';
@@ -67,7 +70,7 @@ const INSTALLATIONS: readonly Known[] = [
   },
 ];
 
-/** Platform-specific programs that npm omits from lock files which it writes on another platform. */
+/** Errors about platform-specific programs that npm omits from a lock file which it writes on another platform. */
 const LEFT_OUT =
   /npm has a bug related to optional dependencies|Cannot find native binding|Cannot find module.{0,100}[-.]linux-|(?:lightningcss|tailwindcss-oxide|swc|esbuild)\S{0,40}linux\S{0,40}.{0,60}(?:not found|Cannot find)|The package "@esbuild\/linux/i;
 
@@ -77,7 +80,7 @@ const LEFT_OUT =
  */
 export function installRecovery(command: string, output: readonly string[]): Recovery | null {
   for (const { shows, instead, note, ownHeaders = false } of INSTALLATIONS) {
-    // npm warns about conflicts that it has solved.
+    // Skips warnings, because npm warns about conflicts that it has solved.
     if (!output.some((line) => !/^npm warn\b/i.test(line) && shows.test(line.slice(0, 400)))) continue;
     const other = instead(command);
     if (other !== null) return { command: other, note, ownHeaders };
@@ -86,9 +89,9 @@ export function installRecovery(command: string, output: readonly string[]): Rec
 }
 
 /**
- * Returns a shell command that hides the packages in these folders until the installation ends.
- * Every package manager skips a folder without a package.json, even if a lock file lists it. For a filter, it may have
- * to read all packages first.
+ * Returns a shell command that hides the packages in these folders until the installation ends. Every package manager
+ * skips a folder without a package.json, even if a lock file lists it. The package manager's own filter is no
+ * substitute, because it may have to read all packages first.
  */
 export function hidePackages(folders: readonly string[]): string {
   const aside = '.package.json.aside';

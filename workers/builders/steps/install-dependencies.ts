@@ -42,10 +42,10 @@ export async function installWithTools(
 }
 
 /**
- * Returns the tools to use instead of the given ones; null if these fit.
- * They change if the project names no Node.js version and an installed package, or a failed installation's output,
- * excludes the present one; also if a framework excludes the version that the project names. Some lock files do not
- * show this before.
+ * Returns the tools to use instead of the given ones; null if these fit. They change if the project names no Node.js
+ * version and an installed package, or a failed installation's output, excludes the present one. They also change if a
+ * framework excludes the version that the project names. Some lock files do not show such needs before the
+ * installation.
  */
 async function otherTools(
   setting: StepsSetting,

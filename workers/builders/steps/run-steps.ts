@@ -41,7 +41,8 @@ export async function runSteps(setting: StepsSetting, plan: BuildPlan, tools: st
   await setting.cacheOpened;
   await giveToService(setting);
   const done = await withTools(setting, plan, tools, { key, isCopied });
-  // The build may have changed what was installed, so the image's copy cannot serve later builds.
+  // Commands after the installation may have changed the dependencies. If so, later builds cannot copy them from the
+  // image.
   const isWhole = !goesOn(plan) && done.asPlanned && (await isInstalled(setting, plan));
   return { tools: done.tools, dependencies: isWhole ? key : null };
 }
@@ -51,11 +52,11 @@ function goesOn({ prepare = [], build }: BuildPlan): boolean {
   return prepare.length + build.length > 0;
 }
 
-/** How the dependencies come into a build. */
+/** How a build gets its dependencies. */
 interface Installation {
   /** The key of the dependencies; null if they cannot be kept. */
   key: string | null;
-  /** True if they were copied from the last build. */
+  /** True if the dependencies were copied from the last build. */
   isCopied: boolean;
 }
 
@@ -90,7 +91,6 @@ async function installKey(setting: StepsSetting, plan: BuildPlan, tools: readonl
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
-/** Returns the folder with what is installed, relative to the checkout. */
 function dependenciesOf({ folders, dependencies }: BuildPlan): string {
   return posix.join(folders.install, dependencies ?? '');
 }

@@ -22,11 +22,11 @@ export interface StepsSetting {
   cache: string;
   cacheOpened: Promise<unknown>;
   kept: KeptDependencies;
-  /** `lockedInstall` of the plan. */
+  /** The result of `lockedInstall` for the plan. */
   locked: string | null;
 }
 
-/** Creates the commands of a build with these tools. Each instance numbers its sandboxes. */
+/** Creates the object that runs a build's commands with these tools. */
 export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: readonly string[]): Commands {
   const { sandbox, app, request, context, limit, cache, toolchains } = setting;
   return new Commands({
@@ -44,8 +44,8 @@ export function commandsWith(setting: StepsSetting, plan: BuildPlan, tools: read
 }
 
 /**
- * Returns the environment of a build. The service's variables take precedence.
- * It passes only those of the platform's own variables that are for builds.
+ * Returns the environment of a build. The service's variables take precedence. Only those of the platform's variables
+ * are passed that are meant for builds.
  */
 export function environmentOf(
   { config, request, cache }: StepsSetting,

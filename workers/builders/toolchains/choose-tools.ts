@@ -5,7 +5,7 @@ import { intersection, type ManagerName, type ToolWishes, type VersionWish } fro
 
 /** The tools that exist without a registry: on this host, or in a container's base image. */
 export interface OwnTools {
-  /** A version, or a range if only its beginning is known. */
+  /** The version of Node.js, or a range if only the beginning of the version is known. */
   node: string | null;
   /** The version of npm and the versions of Node that it runs on; null if unknown. */
   npm: { version: string; node: string } | null;
@@ -61,7 +61,10 @@ async function chooseNode(
   return choose('node', wish, versionsOf);
 }
 
-/** Returns the wanted versions on which the project's package manager runs. Ignores the manager if there are none. */
+/**
+ * Returns the wanted versions of Node.js on which the project's package manager runs. If there are none, ignores the
+ * package manager.
+ */
 function nodeFor(wish: VersionWish | null, manager: ChosenTool | null): VersionWish | null {
   const needed = RUNS_ON.find(
     ([name, versions]) => manager?.name === name && semver.satisfies(manager.version, versions),
@@ -91,10 +94,7 @@ async function chooseManager(
   }
 }
 
-/**
- * Returns the npm for a version of Node.js.
- * The platform's own if it runs there, otherwise the one that came with that version.
- */
+/** Returns the npm that came with a version of Node.js. Returns null if the platform's own npm runs on that version. */
 async function npmFor({ version }: ChosenTool, { npm }: OwnTools, versionsOf: VersionsOf): Promise<ChosenTool | null> {
   if (npm !== null && semver.satisfies(version, npm.node)) return null;
   const major = semver.major(version);
@@ -132,7 +132,8 @@ async function choose(name: PackagedName, wish: VersionWish, versionsOf: Version
 export function newestVersion(name: ToolName, versions: readonly string[], wish: VersionWish): string | null {
   const fitting = semver.rsort(versions.filter((version) => semver.satisfies(version, wish.range)));
   if (wish.newest === true) return fitting[0] ?? null;
-  // Odd versions of Node.js get no long-term support, and native modules have no binaries for them.
+  // Odd versions of Node.js get no long-term support, and native modules have no binaries for them, so even ones are
+  // preferred.
   const supported = fitting.filter((version) => name !== 'node' || semver.major(version) % 2 === 0);
   const least = wish.lowest === true ? supported.at(-1) : undefined;
   return (

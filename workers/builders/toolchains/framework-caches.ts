@@ -13,8 +13,8 @@ const FOLDERS: readonly (readonly [dependency: string, folder: string])[] = [
 ];
 
 /**
- * Folders that a tool creates whenever it runs. An application may add to node_modules but not change built files:
- * Vite's preview server could not write its configuration there.
+ * Folders that Vite creates whenever it runs. An application may add to node_modules but not change built files, so
+ * Vite's preview server could not write into these folders if an image contained them.
  */
 const MADE_ANEW = ['node_modules/.vite', 'node_modules/.vite-temp'];
 
@@ -45,7 +45,7 @@ export function linkKept(folders: readonly string[], cache: string): string {
   if (folders.length === 0) return '';
   const links = folders.map((folder) => {
     const kept = quote(join(cache, keptName(folder)));
-    // This does not create node_modules: its absence means that nothing was installed.
+    // Does not create node_modules, because its absence means that nothing was installed.
     const parent = quote(dirname(folder));
     const ready = /(^|\/)node_modules\//.test(folder) ? `[ -d ${parent} ]` : `mkdir -p ${parent}`;
     return `if [ ! -e ${quote(folder)} ] && ${ready}; then mkdir -p ${kept} && ln -sfn ${kept} ${quote(folder)}; fi`;

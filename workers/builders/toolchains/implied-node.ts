@@ -20,7 +20,7 @@ const OLD: Readonly<Record<string, readonly [fixed: number, node: number]>> = {
   webpack: [5, 16],
   'parcel-bundler': [2, 16],
 };
-/** Every platform's own Node.js is at least this version, so a package that runs on older ones adds no condition. */
+/** The platform's own Node.js is at least this version, so a package that runs on older ones adds no condition. */
 const OWN_MAJOR = 20;
 
 /**
@@ -56,7 +56,7 @@ export function scriptNode(scripts: unknown): VersionWish | null {
   return { range, source: `scripts.${name} in package.json`, lowest: true };
 }
 
-/** Returns the range that satisfies both wishes, or the first wish if they exclude each other. */
+/** Returns the versions that both wishes allow. If they exclude each other, returns the first wish. */
 export function bothWishes(first: VersionWish | null, second: VersionWish | null): VersionWish | null {
   if (first === null || second === null) return first ?? second;
   const range = intersection(first.range, second.range);

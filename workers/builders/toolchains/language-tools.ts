@@ -6,7 +6,7 @@ interface LanguageTool {
   probe: readonly [program: string, ...args: string[]];
   /** Finds the version in what the command prints. */
   version: RegExp;
-  /** The Debian packages that contain it; '' if there are none. */
+  /** The Debian packages that contain the language; '' if there are none. */
   packages: string;
   /** The language's names in `.tool-versions` and `mise.toml`. */
   names: readonly string[];

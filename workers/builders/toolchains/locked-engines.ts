@@ -1,6 +1,6 @@
 import { isRecord, isText } from '../files/json-values.js';
 
-/** Package → the versions of Node.js that it declares. */
+/** Package → the versions of Node.js that it requires. */
 export type LockedEngines = Readonly<Record<string, string>>;
 
 /** Returns the engines of the project's direct dependencies from npm's lock file; {} if there are none. */

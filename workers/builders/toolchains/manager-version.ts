@@ -22,7 +22,6 @@ const LOCKS: readonly (readonly [ManagerName, readonly string[]])[] = [
   ['npm', ['package-lock.json', 'npm-shrinkwrap.json']],
 ];
 
-/** The lock files of all package managers of Node.js. */
 export const LOCK_FILES: readonly string[] = LOCKS.flatMap(([, files]) => files);
 
 /** Returns the lock file of a package manager; null if the folder has none. */
@@ -31,8 +30,8 @@ export function lockOf(files: ProjectFiles, manager: ManagerName): string | null
 }
 
 /**
- * Returns a folder's package manager.
- * The one it names, otherwise the one that wrote its lock file, otherwise npm.
+ * Returns a folder's package manager. This is the one that package.json names, otherwise the one that wrote the lock
+ * file, otherwise npm.
  */
 export function managerName(files: ProjectFiles, manifest: PackageManifest): ManagerName {
   const named = field(manifest)?.name ?? devEngine(manifest, 'packageManager').map((entry) => entry.name)[0];
@@ -118,7 +117,7 @@ function usesNewerPnpm(files: ProjectFiles, lock: string): boolean {
   if (/^patchedDependencies:\n(?: {2}.*\n)*? {4}hash: [0-9a-f]{64}$/m.test(lock)) return true;
   const known = ['packages', 'catalog', 'catalogs'];
   const settings = readYaml(files.text('pnpm-workspace.yaml'), 'pnpm-workspace.yaml');
-  // Version 9 refuses a pnpm-workspace.yaml without packages.
+  // pnpm 9 refuses a pnpm-workspace.yaml without packages.
   if (files.has('pnpm-workspace.yaml') && !Array.isArray(settings.packages)) return true;
   return Object.keys(settings).some((key) => !known.includes(key));
 }

@@ -7,7 +7,7 @@ import type { LanguageName } from './language-tools.js';
 import type { ToolVersion } from './tool-packages.js';
 
 const LIST_TIMEOUT_MS = 60_000;
-/** Some languages are compiled during installation. */
+/** Long, because some languages are compiled during installation. */
 const INSTALL_TIMEOUT_MS = 30 * 60_000;
 const LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 3600 };
 
@@ -15,11 +15,11 @@ const LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 3600 };
 export class MiseError extends Error {}
 
 export interface MiseOptions {
-  /** The program. */
+  /** The path of mise. */
   program: string;
-  /** The folder of its caches and plugins. */
+  /** The folder of mise's caches and plugins. */
   folder: string;
-  /** Proxies, mirrors and certificates. */
+  /** Variables for proxies, mirrors and certificates. */
   environment: Readonly<Record<string, string>>;
 }
 
@@ -81,7 +81,7 @@ function lastLine(text: string): string {
     .split('\n')
     .map((line) => line.replace(/^mise ERROR /, '').trim())
     .filter((line) => line !== '');
-  // The last line only points at an option that shows more.
+  // mise's last line only points to an option that shows more, so a line about an error is preferred.
   return (lines.find((line) => /error|fail|not found/i.test(line)) ?? lines.at(-1) ?? 'no reason was given').slice(
     0,
     300,

@@ -5,7 +5,6 @@ import { isMissing, resultOf } from '../../../shared/core/run-limited.js';
 import { OWN_PATH } from '../../core/own-programs.js';
 import { BuildError } from '../../failures/explained-errors.js';
 
-/** Timeouts, in milliseconds. */
 const LIST_MS = 60_000;
 const INSTALL_MS = 10 * 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
@@ -23,7 +22,7 @@ export class RegistryFault extends Error {
 }
 
 export interface NpmRegistryOptions {
-  /** Proxies, registry and certificates, as builds get them. */
+  /** Variables for proxies, registry and certificates, as builds get them. */
   buildEnvironment: Readonly<Record<string, string>>;
   /** A folder for npm's own files. */
   folder: string;
@@ -103,7 +102,7 @@ export class NpmRegistry {
   }
 }
 
-/** npm unpacks tools of hundreds of megabytes. */
+/** High, because npm unpacks tools of hundreds of megabytes. */
 const NPM_LIMITS = { memoryBytes: 4 * 1024 ** 3, processorSeconds: 600 };
 
 const NO_NPM =

@@ -17,9 +17,9 @@ const MAX_COMMAND_LENGTH = 64 * 1024;
 
 /**
  * Returns the shell command that does what `npm start` or `npm run <script>` does, without npm itself.
- * One npm per replica would take half a second at each start and stay in memory. The scripts before and after run as
- * under npm, with its variables and search path. Returns null for other commands, or if npm has to decide how to run
- * the script.
+ * One npm per replica would take half a second at each start and stay in memory. The script's `pre` and `post`
+ * scripts run too, and all three have npm's variables and search path. Returns null if the command has another form,
+ * names no script, or becomes too long.
  */
 export function scriptCommand(command: string, pkg: NpmPackage): string | null {
   const [, start, name = start] = RUNS_SCRIPT.exec(command.trim()) ?? [];
@@ -58,8 +58,8 @@ export function scriptCommand(command: string, pkg: NpmPackage): string | null {
 }
 
 /**
- * Returns npm's `npm_package_*` variables.
- * Name, version, config, engines and bin, with the path of each value in its name.
+ * Returns npm's `npm_package_*` variables. Each is named after the path of its value in package.json: name, version,
+ * config, engines and bin.
  */
 export function packageVariables({ name, version, config, engines, bin }: NpmPackage): Record<string, string> {
   const programs = typeof bin === 'string' && typeof name === 'string' ? { [name.replace(/^@[^/]*\//, '')]: bin } : bin;
@@ -75,7 +75,7 @@ function collect(values: object, prefix: string, found: Record<string, string>):
     if (Array.isArray(value))
       for (const [i, item] of value.entries()) collect({ [`${key}_${i}`]: item }, prefix, found);
     else if (typeof value === 'object' && value !== null) collect(value, `${name}_`, found);
-    // A shell passes no other names to its children.
+    // Other names are left out, because a shell does not pass them to its children.
     else if (/^\w+$/.test(name)) found[name] = value === null || value === false ? '' : String(value);
   }
 }

@@ -32,7 +32,7 @@ const MANIFESTS = [
   '.yarnrc',
   '.yarnrc.yml',
 ];
-/** With one of these, an installation also reads other files of the project. */
+/** With one of these files, an installation also reads other files of the project. */
 const FURTHER = ['.yarn', 'binding.gyp', 'patches', 'pnpm-workspace.yaml', '.pnpmfile.cjs', '.pnp.cjs'];
 const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'];
 
@@ -64,7 +64,7 @@ export function packageManagerOf(files: ProjectFiles, manifest: PackageManifest)
         install: locked ? 'pnpm install --frozen-lockfile' : 'pnpm install --no-frozen-lockfile',
         environment: { ...COREPACK, ...PNPM },
         buildEnvironment: {},
-        // Version 11 reads variables with another prefix.
+        // pnpm 11 reads variables with another prefix, so both are set.
         caches: { npm_config_store_dir: 'pnpm', pnpm_config_store_dir: 'pnpm', ...NPM_CACHES },
       };
     case 'yarn':
@@ -96,20 +96,22 @@ const PNPM = Object.fromEntries(
   ]),
 ) as Record<string, string>;
 
-/** Returns true if the wish means yarn 2 or later, which is another package with other settings. */
+/** Returns true if the wanted version is yarn 2 or later, which is another package with other settings. */
 function isModernYarn({ range }: VersionWish): boolean {
   return intersection(range, '1.x') === null;
 }
 
 function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageManager {
   const release = yarnPath(files);
-  // A release in the repository runs itself if its version is unknown. Otherwise it would only hide the chosen version.
+  // A yarn release in the repository is run only if its version is unknown. Otherwise it is ignored, because it would
+  // run in place of the chosen version.
   const environment = { ...COREPACK, ...(release?.version === null ? {} : { YARN_IGNORE_PATH: '1' }) };
   if (!isModernYarn(wish) && release?.version !== null) {
     return {
       name: 'yarn',
       wish,
-      // Packages declare the Node.js versions that they were tested with. Only this yarn treats that as a condition.
+      // Packages declare the Node.js versions that they were tested with. Only yarn 1 treats this declaration as a
+      // condition.
       install: `yarn install${locked ? ' --frozen-lockfile' : ''} --ignore-engines`,
       environment,
       buildEnvironment: {},
@@ -127,7 +129,7 @@ function yarn(files: ProjectFiles, wish: VersionWish, locked: boolean): PackageM
       ...environment,
       YARN_ENABLE_TELEMETRY: '0',
       ...(yarnSettings(files).nodeLinker === undefined && !inRepository ? { YARN_NODE_LINKER: 'node-modules' } : {}),
-      // Packages that are not unpacked must be in the image: the running application has no caches.
+      // With Plug'n'Play, packages stay packed and must be in the image: the running application has no caches.
       ...(plugnplay ? { YARN_ENABLE_GLOBAL_CACHE: 'false' } : {}),
     },
     buildEnvironment: plugnplay ? {} : { YARN_ENABLE_GLOBAL_CACHE: 'true' },

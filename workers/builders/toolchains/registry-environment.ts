@@ -25,7 +25,7 @@ export function registryEnvironment(
   if (certificates === undefined) return found;
   found.YARN_HTTPS_CA_FILE_PATH ??= certificates;
   const node = tools.map(parseInstalledName).find((tool) => tool?.name === 'node');
-  // Older versions of Node.js do not know the variable.
+  // Node.js before 7.3 does not know NODE_EXTRA_CA_CERTS, but npm has a setting for the same purpose.
   if (node != null && semver.lt(node.version, '7.3.0')) found.npm_config_cafile ??= certificates;
   return found;
 }

@@ -16,7 +16,7 @@ export interface ToolVersion<N extends ToolName = ToolName> {
 
 /** The machine that runs a tool. */
 export interface Machine {
-  /** As `process.platform` and `process.arch`. */
+  /** The values of `process.platform` and `process.arch`. */
   platform: string;
   arch: string;
   /** False for x64 processors without AVX2. */

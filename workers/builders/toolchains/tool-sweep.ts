@@ -6,9 +6,8 @@ const MAX_UNWANTED = 20;
 const BUSY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns the installed tools that a sweep removes, the longest unused first. Times are in milliseconds since the
- * epoch.
- * These are tools that no image needs, if they were unused for two weeks or if there are more than 20 of them.
+ * Returns the installed tools that a sweep removes, the longest unused first. These are tools that no image needs, if
+ * they were unused for two weeks or if there are more than 20 of them. Times are in milliseconds since the epoch.
  */
 export function toolsToRemove(
   tools: readonly { name: string; usedAt: number }[],

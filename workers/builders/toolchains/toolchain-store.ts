@@ -104,8 +104,8 @@ export class ToolchainStore {
   }
 
   /**
-   * Uses the host's own language if its version satisfies, otherwise installs one. Throws `BuildError` if neither is
-   * possible.
+   * Uses the host's own language if the project accepts its version, otherwise installs one. Throws `BuildError` if
+   * neither is possible.
    */
   async #provideLanguage({ name, wish }: LanguageWish, context: ProvideContext): Promise<ToolVersion | null> {
     const { shown, packages } = languageTool(name);
@@ -166,13 +166,13 @@ export class ToolchainStore {
     });
   }
 
-  /** Chooses the versions that a project wants from those in the registry. Throws as `provide` does. */
+  /** Chooses, from the versions in the registry, those that a project wants. Throws as `provide` does. */
   async choose(wishes: ToolWishes, own: OwnTools, signal: AbortSignal): Promise<ChosenTool[]> {
     const faults: RegistryFault[] = [];
     try {
       return await chooseTools(wishes, own, (name) => this.#versionsOf(name, signal, faults));
     } catch (error) {
-      // Without the registry it is unknown whether a version would fit.
+      // If the registry did not answer, it is unknown whether a version would fit, so the registry's fault is thrown.
       throw error instanceof BuildError && faults[0] ? faults[0] : error;
     }
   }
@@ -225,7 +225,7 @@ export class ToolchainStore {
     }
     const removed = toolsToRemove(entries, isWanted, now);
     for (const name of removed) {
-      // Renamed first, so that no build finds half of it.
+      // The folder is renamed first, so that no build finds a half-removed tool.
       const aside = join(this.#folder, `${UNFINISHED}removed-${name}-${randomUUID()}`);
       await rename(join(this.#folder, name), aside).then(
         () => discardTree({ dataDir, log }, aside),
@@ -312,7 +312,9 @@ export class ToolchainStore {
     if (wanted.programs !== null) await this.#tryOut(tool, join(fresh, 'bin'), signal);
   }
 
-  /** Official binaries need the C library for which they were built. */
+  /**
+   * Throws `BuildError` if a program does not run here: official binaries need the C library for which they were built.
+   */
   async #tryOut(tool: ToolVersion<PackagedName>, folder: string, signal: AbortSignal): Promise<void> {
     const program = join(folder, tool.name);
     const options = { cwd: '/', env: { PATH: dirname(program), HOME: '/nonexistent' }, timeout: TRIAL_MS, signal };

@@ -14,7 +14,7 @@ export interface NamedVersion {
   lowest?: boolean;
 }
 
-/** The files of a project by their names; undefined for one that is not there. */
+/** The texts of a project's files by their names; undefined for a missing file. */
 interface Texts {
   text(name: string): string | undefined;
 }

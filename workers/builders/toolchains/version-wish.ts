@@ -17,15 +17,15 @@ export interface VersionWish {
   optional?: boolean;
   /** True if the lowest matching major version is meant, and not the newest one. */
   lowest?: boolean;
-  /** An unmet wish that this one replaces, for the log: `.nvmrc asks for Node.js 18`. */
+  /** Which version the project names, if a framework needs another one: `.nvmrc asks for Node.js 18`. */
   overrules?: string;
 }
 
 /** The tools that a project names, before versions are chosen. */
 export interface ToolWishes {
-  /** Null if the project names no version. */
+  /** The wanted version of Node.js; null if the project names none. */
   node: VersionWish | null;
-  /** Null for projects without a package.json. */
+  /** The package manager and its wanted version; null for projects without a package.json. */
   manager: { name: ManagerName; wish: VersionWish | null } | null;
   /** Other package managers that the project's scripts call. */
   also?: readonly ManagerName[];
@@ -39,10 +39,10 @@ export interface LanguageWish {
   wish: VersionWish | null;
 }
 
-/** The wishes of a project that needs no tools from a registry. */
+/** The wanted versions of a project that needs no tools from a registry. */
 export const NO_WISHES: ToolWishes = { node: null, manager: null };
 
-/** Returns the wishes of a project in these languages. */
+/** Returns the wanted versions of a project that uses these languages and not Node.js. */
 export function wishesFor(...languages: LanguageWish[]): ToolWishes {
   return { ...NO_WISHES, languages };
 }

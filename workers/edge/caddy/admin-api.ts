@@ -76,7 +76,7 @@ export class AdminApi {
         method,
         headersTimeout: TIMEOUT_MS,
         bodyTimeout: TIMEOUT_MS,
-        // A new configuration replaces the API's own listener, so the connection is not kept.
+        // A new configuration replaces the API's own listener, so each request uses a new connection.
         reset: true,
         ...this.#options,
         ...(body === undefined

@@ -15,8 +15,8 @@ import { SocketFile } from './socket-file.js';
 import type { EdgeTls } from './tls-config.js';
 
 /**
- * How long connections to a withdrawn socket, and requests that the gate has accepted, may take to arrive. In
- * milliseconds.
+ * When the edge closes, it waits this time for connections that Caddy made before a socket was withdrawn, and for
+ * requests that the gate (`readiness-gate.ts`) has just let through. In milliseconds.
  */
 const SETTLE_MS = 100;
 const POLL_INTERVAL_MS = 2_000;
@@ -24,13 +24,12 @@ const WRITABLE_BY_OTHERS = 0o002;
 
 export interface CaddyEdgeOptions
   extends Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits' | 'traffic'> {
-  /** The port on which Caddy accepts requests. */
   port: number;
   /** The folder of the Unix sockets over which Caddy reaches this process. */
   socketDir: string;
-  /** Where Caddy's admin API listens. */
+  /** The address of Caddy's admin API. */
   adminUrl: string;
-  /** The hosts below this domain are services. */
+  /** The platform domain: hosts below it are services. */
   domain: string;
   tls: EdgeTls | null;
 }
@@ -69,14 +68,17 @@ export class CaddyEdge implements Edge {
     return this.#proxy.figures;
   }
 
-  /** Throws `CaddyError` if Caddy does not answer or refuses the configuration. */
+  /**
+   * Writes Caddy's configuration and starts to accept requests. Throws `CaddyError` if Caddy does not answer or refuses
+   * it.
+   */
   async listen(): Promise<void> {
     const { port, domain, tls } = this.#options;
     const sockets = { edge: this.#edgeSocket.path, gate: this.#gateSocket.path };
     const timeouts = { ...TIMEOUTS, ...this.#options.timeouts };
     await this.#warnOfOpenAdmin();
     const keeper = new ConfigKeeper(this.#api, configParts({ domain, port, tls, sockets, timeouts }), this.#log);
-    // The gate opens last: a request that passes it finds the edge listening.
+    // The gate's socket opens last: when the gate lets a request through, the edge already listens.
     await this.#edgeSocket.publish((path) => this.#proxy.listen(path));
     await this.#gateSocket.publish((path) => this.#gate.listen(path));
     await keeper.start();
@@ -89,7 +91,7 @@ export class CaddyEdge implements Edge {
     await this.#proxy.apply(table);
   }
 
-  /** Caddy keeps its configuration, so that requests wait for the next edge process. */
+  /** Stops accepting requests. Caddy keeps its configuration, so that requests wait for the next edge process. */
   async close(): Promise<void> {
     clearInterval(this.#watch);
     await this.#keeper?.close();

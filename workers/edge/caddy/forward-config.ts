@@ -1,6 +1,5 @@
 import { READY_PATH } from './readiness-gate.js';
 
-/** The Unix sockets of the edge process. */
 export interface EdgeSockets {
   /** The socket that accepts requests. */
   edge: string;
@@ -18,16 +17,22 @@ const CONNECTION = 'Ranvier-Connection';
 
 type Json = Record<string, unknown>;
 
-/** How long a request waits while no edge process runs. */
+/** How long a request waits while no edge process runs, in milliseconds. */
 const TRY_MS = 10_000;
 const TRY_AGAIN_MS = 50;
-/** Shorter than the edge's own limit. If the edge closed first, a request could arrive on a closing connection. */
+/**
+ * How long Caddy keeps an idle connection to the edge, in milliseconds. The edge keeps it longer: if the edge closed
+ * first, a request could arrive on a closing connection.
+ */
 const KEEP_ALIVE_MS = 30_000;
-/** Longer than the edge waits for replicas, so that the edge's error page comes before Caddy's. */
+/**
+ * Caddy waits this much longer for an answer than the edge waits for replicas, so that the edge's error page comes
+ * before Caddy's. In milliseconds.
+ */
 const MARGIN_MS = 60_000;
-/** Methods that Go repeats by itself if a kept connection was closed meanwhile. */
+/** Requests that Caddy's HTTP client repeats by itself if a kept connection was closed meanwhile. */
 const REPEATABLE = { method: ['GET', 'HEAD', 'OPTIONS'], not: [{ header: { 'Content-Length': ['*'] } }] };
-/** Matches no request, so that no request is sent to the edge twice. */
+/** Matches no request, so that Caddy sends none to the edge twice. */
 const NEVER = { method: ['NEVER'] };
 
 /** Returns the routes that pass every request to the edge process. */
@@ -50,9 +55,9 @@ function toEdge({ sockets, timeouts }: ForwardSettings): Json {
 }
 
 /**
- * Makes a request wait until the gate reports that the edge accepts requests.
- * Caddy 2.6 loses a request's body when a connection to the edge is refused, and Go does not repeat a request that may
- * have been seen. An edge that shuts down closes its gate first.
+ * Makes a request wait until the gate reports that the edge accepts requests. Caddy 2.6 loses a request's body when a
+ * connection to the edge is refused, and its HTTP client does not repeat a request that the edge may have seen. An edge
+ * that shuts down closes its gate first.
  */
 function throughGate(settings: ForwardSettings): Json {
   return {
@@ -76,7 +81,7 @@ function headerValue(header: string): string {
   return `{http.request.header.${header}}`;
 }
 
-/** Passes a question of Caddy to the gate. */
+/** Returns a handler that passes Caddy's own requests (about a certificate, for example) to the gate. */
 export function gateProxy(socket: string): Json {
   return {
     handler: 'reverse_proxy',
@@ -95,7 +100,7 @@ function transport(answerMs: number): Json {
   };
 }
 
-/** Repeats only refused connections, for a limited time. */
+/** Returns settings with which Caddy repeats only refused connections, for a limited time. */
 function waiting(): Json {
   return {
     retries: TRY_MS / TRY_AGAIN_MS,

@@ -4,7 +4,7 @@ import type { RouteTable } from '../route-table.js';
 
 /** The path that answers 204 while the edge accepts requests. */
 export const READY_PATH = '/.ranvier/ready';
-/** The path that answers, with `?domain=`, 200 if that host is served and leads here, otherwise 404. */
+/** The path that answers, with `?domain=`, 200 if that host is served and resolves to this platform, otherwise 404. */
 export const HOST_PATH = '/.ranvier/host';
 
 /** Longer than Caddy keeps an idle connection. */
@@ -21,7 +21,7 @@ export class Gate {
   #table: RouteTable = new Map();
 
   constructor() {
-    // Caddy's question carries all headers of the waiting request.
+    // Caddy's question carries all headers of the waiting request, so it may be longer than a request.
     const options = { maxHeaderSize: 2 * MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS };
     this.#server = createServer(options, (req, res) => {
       res.shouldKeepAlive &&= this.#server.listening;
@@ -29,12 +29,10 @@ export class Gate {
     });
   }
 
-  /** Replaces the served hosts. */
   apply(table: RouteTable): void {
     this.#table = table;
   }
 
-  /** Listens on a Unix socket. */
   listen(path: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);

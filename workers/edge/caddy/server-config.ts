@@ -9,7 +9,7 @@ const SERVER_PATH = ['apps', 'http', 'servers', 'ranvier'];
 const REDIRECT_PATH = ['apps', 'http', 'servers', 'ranvier_redirect'];
 
 export interface ServerSettings {
-  /** The hosts below this domain are services. */
+  /** The platform domain: hosts below it are services. */
   domain: string;
   port: number;
   tls: EdgeTls | null;
@@ -62,7 +62,7 @@ function setRequestId(value: string): Json {
   return { handler: 'headers', request: { set: { 'X-Request-Id': [value] } } };
 }
 
-/** Returns Caddy's own error answers, with the text of the edge's pages. */
+/** Returns the routes for Caddy's own errors, with the text of the edge's pages. */
 function errorRoutes(): Json[] {
   const pages: Page[] = [PAGES.badGateway, PAGES.gatewayTimeout];
   return pages.flatMap((page) => {

@@ -8,8 +8,8 @@ const FOLDER_MODE = 0o700;
 const WRITABLE_BY_OTHERS = 0o002;
 
 /**
- * The path at which Caddy finds an edge process's Unix socket. The next process replaces it in one step, so that every
- * connection reaches one of the two.
+ * The path at which Caddy finds an edge process's Unix socket. The next edge process replaces the socket in one step,
+ * so that every connection reaches the old or the new process.
  */
 export class SocketFile {
   readonly path: string;
@@ -34,7 +34,8 @@ export class SocketFile {
         `everybody may write to ${folder}, and so answer Caddy in place of the edge: chmod o-w ${folder}, or set EDGE_SOCKET_DIR to another folder`,
       );
     }
-    // When the server closes, Node.js removes the path that it bound, which may belong to another process by then.
+    // The server binds another path first: when it closes, Node.js removes the path that it bound, and `path` may
+    // belong to another process by then.
     const bound = `${this.path}.${process.pid}`;
     await rm(bound, { force: true });
     await listen(bound);
@@ -54,7 +55,6 @@ export class SocketFile {
   }
 }
 
-/** Returns null if nothing is at the path. */
 async function inodeAt(path: string): Promise<bigint | null> {
   return (await unlessAbsent(stat(path, { bigint: true })))?.ino ?? null;
 }

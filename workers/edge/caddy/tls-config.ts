@@ -12,9 +12,9 @@ const POLICY_ID = 'ranvier-certificates';
 const DOMAINS_POLICY_ID = 'ranvier-domain-certificates';
 
 /**
- * Makes Caddy get a service's certificate at the first handshake.
- * So new services do not change the configuration. Before that, Caddy asks whether the service exists. It can ask over
- * TCP only, so it asks its own port for redirects to HTTPS, on which no other process can listen while Caddy runs.
+ * Makes Caddy get a service's certificate at the first handshake. So new services do not change the configuration.
+ * Before it gets one, Caddy asks whether the service exists. Caddy can ask over TCP only, so the question goes to
+ * Caddy's own port for redirects to HTTPS, on which no other process can listen while Caddy runs.
  */
 export function certificateParts(tls: EdgeTls, domain: string, port: number): ConfigPart[] {
   const internal = tls.certificates === 'internal';

@@ -9,7 +9,7 @@ import { isAllowed } from './visitors/allow-list.js';
 
 export const HEALTH_PATH = '/.ranvier/healthz';
 
-/** Where answers come from. */
+/** The sources from which requests are answered. */
 export interface AnswerSources {
   table: LiveTable;
   /** The folder of the images: `<imagesDir>/<digest>`. */
@@ -27,7 +27,7 @@ export function answer(exchange: Exchange, sources: AnswerSources): void {
   const problem = ambiguity(req) ?? (upgrade && hasBody(req) ? 'An upgrade request must not have a body.' : null);
   const live = problem === null ? table.find(exchange.host) : undefined;
   if (problem !== null) {
-    // The next bytes on the connection could be this request's body or the next request (RFC 9112, 6.3).
+    // Closes the connection: its next bytes could be this request's body or the next request (RFC 9112, 6.3).
     exchange.res.shouldKeepAlive = false;
     sendPage(exchange, badRequest(problem));
   } else if (live === undefined) answerUnknownHost(exchange);
@@ -61,7 +61,10 @@ function holdRequest(exchange: Exchange, sources: AnswerSources): boolean {
   });
 }
 
-/** Answers from a site's files. Libraries with their own callbacks read them. */
+/**
+ * Answers from a site's files. They are read by libraries with their own callbacks, so the work runs in a context of
+ * the exchange.
+ */
 function answerFromSite(exchange: Exchange, target: StaticTarget, imagesDir: string): void {
   const { containment } = exchange;
   const serve = () => serveSite(exchange, target, imagesDir);
@@ -75,7 +78,7 @@ function answerUnknownHost(exchange: Exchange): void {
     sendPage(exchange, PAGES.unknownHost);
     return;
   }
-  // Anyone can ask this, so the answer has no figures. Operators find them in PostgreSQL (`figures`).
+  // Anyone can request this health check, so the answer has no figures. Operators find them in PostgreSQL (`figures`).
   res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'X-Request-ID': requestId });
   res.end('{"status":"ok"}');
 }

@@ -8,7 +8,7 @@ export type EdgeCounters = Pick<EdgeFigures, 'failedExchanges' | 'closedConnecti
 export interface ContainmentOptions {
   log: Logger;
   counters: EdgeCounters;
-  /** What log lines say about the exchange: its host and request id. */
+  /** Fields of log lines about the exchange: its host and request id. */
   labels: Record<string, string>;
   /** Ends the exchange. May be called several times, and must not rely on the exchange's state. */
   end: (error: unknown) => void;

@@ -138,7 +138,7 @@ export function sendMaintenance(exchange: Exchange, html: string): void {
 function send({ res, requestId }: Exchange, page: Page, contentType: string, text: string): void {
   if (res.headersSent || res.destroyed) return;
   const body = Buffer.from(text);
-  // The reason phrase is given, because a failed attempt may have left a bad one in the response.
+  // The reason phrase is given, because a failed attempt at a replica may have left a bad one in the response.
   res.writeHead(page.status, STATUS_CODES[page.status] ?? '', {
     ...pageHeaders(page, contentType),
     'Content-Length': body.length,

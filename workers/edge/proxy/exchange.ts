@@ -27,7 +27,7 @@ export interface Exchange {
   traffic: ServiceTraffic | null;
   /** Called once if the client's connection closes while a replica has the request. */
   onClientGone: (() => void) | null;
-  /** Called once when the client's socket is joined to a replica's. After that the response never closes. */
+  /** Called once when the client's socket is joined to a replica's. The response then emits no `close`. */
   onJoined: () => void;
   /** True for an event stream, whose duration is no latency. */
   streams: boolean;

@@ -1,18 +1,18 @@
 import type { Route } from '../route-table.js';
 import type { Exchange } from './exchange.js';
 
-/** Requests of one service that wait on one edge (design, section 8). */
+/** The most requests of one service that wait on one edge (design, section 8). */
 const MAX_HELD = 1_000;
 
 /** What happens with a request that waits. */
 interface Held {
   exchange: Exchange;
-  /** The route that had no replica for it. */
+  /** The route that had no replica for the request. */
   route: Route;
   timer: NodeJS.Timeout;
-  /** Answers it, because its service has a replica again. */
+  /** Answers the request, because its service has a replica again. */
   resume: () => void;
-  /** Answers it, because it has waited long enough. */
+  /** Answers the request, because it has waited for the longest allowed time. */
   giveUp: () => void;
 }
 
@@ -22,14 +22,13 @@ export function holds({ target }: Route): boolean {
 }
 
 /**
- * Requests that wait while the one replica of a service is replaced. Their bodies stay unread, so that clients wait with what they have not
- * sent.
+ * Requests that wait while the one replica of a service is replaced. Their bodies stay unread, so that clients hold
+ * back what they have not sent yet.
  */
 export class HeldRequests {
   readonly #holdMs: number;
   readonly #byService = new Map<string, Set<Held>>();
 
-  /** `holdMs` is how long each waits, in milliseconds. */
   constructor(holdMs: number) {
     this.#holdMs = holdMs;
   }
@@ -38,7 +37,7 @@ export class HeldRequests {
     return [...this.#byService.values()].reduce((sum, held) => sum + held.size, 0);
   }
 
-  /** Lets a request wait. Returns false if as many of its service wait as may. */
+  /** Lets a request wait. Returns false if `MAX_HELD` requests of its service wait already. */
   hold(exchange: Exchange, route: Route, { resume, giveUp }: Pick<Held, 'resume' | 'giveUp'>): boolean {
     const { serviceId } = route;
     const held = this.#byService.get(serviceId) ?? new Set();
@@ -57,7 +56,10 @@ export class HeldRequests {
     return true;
   }
 
-  /** Answers those whose route has changed, unless it still has no replica. `routeOf` returns the route of a host now. */
+  /**
+   * Answers the waiting requests whose route has changed, unless it still has no replica. `routeOf` returns the current
+   * route of a host.
+   */
   wake(routeOf: (host: string) => Route | undefined): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) {
@@ -68,7 +70,7 @@ export class HeldRequests {
     }
   }
 
-  /** Answers all, because the edge ends. */
+  /** Answers all waiting requests, because the edge ends. */
   close(): void {
     for (const [serviceId, held] of this.#byService) {
       for (const entry of [...held]) this.#end(serviceId, entry, entry.giveUp);

@@ -42,7 +42,7 @@ export class LiveTable {
     this.#routes = routes;
     this.#upstreams = upstreams;
     this.#meter.serve(new Set([...table.values()].map((route) => route.serviceId)));
-    // The pool finishes its requests and gets no new ones.
+    // The upstream finishes its requests and gets no new ones.
     for (const upstream of left) upstream.close();
     return left;
   }

@@ -83,7 +83,7 @@ export class NodeEdge implements Edge {
   readonly #connections: Connections;
   readonly #side: EdgeSide;
   readonly #sources: AnswerSources;
-  /** Contains errors on connections outside of any exchange. */
+  /** Handles errors on connections outside of any exchange. */
   readonly #outside: Containment;
   #lastNotAccepted = Number.NEGATIVE_INFINITY;
 
@@ -119,7 +119,6 @@ export class NodeEdge implements Edge {
     admitOnly(this.#server, (socket) => this.#admit(socket));
   }
 
-  /** The port on which the edge listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
@@ -168,7 +167,7 @@ export class NodeEdge implements Edge {
     return admitted;
   }
 
-  /** Passes an exception to the exchange of its connection. Without one, ends the connection. */
+  /** Passes an exception to the exchange of its connection. If there is none, ends the connection. */
   #escaped(socket: Socket, error: unknown): void {
     const containment = this.#connections.of(socket)?.containment;
     (containment ?? this.#outside).caught(error, 'an exception escaped a connection');
@@ -184,7 +183,10 @@ export class NodeEdge implements Edge {
     }
   }
 
-  /** Writes at most one line in ten seconds: without free file descriptors, every connection would cause one. */
+  /**
+   * Logs that a connection could not be accepted, at most once in ten seconds: without free file descriptors, each one
+   * fails.
+   */
   #notAccepted(error: Error): void {
     const now = performance.now();
     if (now - this.#lastNotAccepted < NOT_ACCEPTED_LOG_MS) return;
@@ -202,7 +204,7 @@ export class NodeEdge implements Edge {
     try {
       res.assignSocket(socket);
     } catch {
-      // An earlier request on this connection is unanswered, so this one cannot be answered.
+      // An earlier request on this connection is unanswered, so this request cannot be answered.
       socket.destroy();
       return;
     }
@@ -225,8 +227,8 @@ export class NodeEdge implements Edge {
       if (this.#side.behindProxy && admitted) this.#connections.release(connection);
       exchange.onClientGone?.();
       if (begun !== null) this.#ended(exchange, performance.now() - begun, socket.bytesWritten - sentBefore);
-      // Objects that an idle connection references would survive the next collections and make each of them more
-      // expensive.
+      // An idle connection must not reference these objects: they would survive the next garbage collections and make
+      // each more expensive.
       connection.containment = connection.answer = null;
       passTurn(connection);
     };
@@ -242,7 +244,7 @@ export class NodeEdge implements Edge {
     });
   }
 
-  /** Never throws. */
+  /** Answers a request. Never throws. */
   #answer(exchange: Exchange, admitted: boolean): void {
     const { req, res, containment } = exchange;
     if (!this.#server.listening) res.shouldKeepAlive = false;

@@ -6,10 +6,10 @@ import { clientOf, hostOf, requestIdOf } from './proxy-headers.js';
 import type { EncoderBudget } from './sites/encoder-budget.js';
 import type { ClientConnection } from './visitors/client-connection.js';
 
-/** Requests that a client may send on a connection while another is served. */
+/** The most requests that a client may send on a connection while another is served. */
 const MAX_PIPELINED = 16;
 
-/** What all exchanges of an edge share. */
+/** What all exchanges of an edge share. An exchange is one request with its answer. */
 export interface EdgeSide {
   log: Logger;
   counters: EdgeCounters;

@@ -97,7 +97,6 @@ function isRepeated(raw: readonly string[], name: string): boolean {
   return count > 1;
 }
 
-/** Returns true if this is the header with the given lower-case name. */
 function isNamed(name: string | undefined, lower: string): boolean {
   return name?.length === lower.length && name.toLowerCase() === lower;
 }
@@ -114,7 +113,8 @@ export function upstreamHeaders(req: IncomingMessage, client: Client, requestId:
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? '';
     const lower = name.toLowerCase();
-    // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length.
+    // CGI-like servers cannot tell X_Forwarded_For from X-Forwarded-For, nor Content_Length from Content-Length, so
+    // both are treated alike.
     const canonical = lower.includes('_') ? lower.replaceAll('_', '-') : lower;
     if (HOP_BY_HOP.has(canonical) || isProxyHeader(canonical) || named.has(lower)) continue;
     if (canonical === 'content-length' && canonical !== lower) continue;

@@ -8,7 +8,10 @@ export function withoutForeignDomain(cookie: string, host: string): string {
   return [pair, ...attributes.filter((attribute) => !isForeignDomain(attribute, host))].join(';');
 }
 
-/** Browsers split at the first `=`, ignore case, and ignore one leading dot. Every value except the host is foreign. */
+/**
+ * Returns true if an attribute is a `Domain` other than the host. Browsers split at the first `=`, ignore case, and
+ * ignore one leading dot.
+ */
 function isForeignDomain(attribute: string, host: string): boolean {
   const [name = '', ...rest] = attribute.split('=');
   if (trimmed(name) !== 'domain') return false;

@@ -7,7 +7,7 @@ export class Gauge {
     return this.#value;
   }
 
-  /** Counts one more. Calling the returned function counts one less, once. */
+  /** Adds one to the gauge. The first call of the returned function subtracts it again. */
   enter(): () => void {
     this.add();
     let left = false;

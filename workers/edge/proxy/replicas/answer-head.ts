@@ -23,7 +23,7 @@ export function checkedStatus(status: number | undefined): number {
 
 interface Asked {
   requestId: string;
-  /** The host that was asked for. */
+  /** The host that the client asked for. */
   host: string;
 }
 

@@ -12,7 +12,7 @@ import { Attempt, type Outcome } from './replica-attempt.js';
 import type { ReplicaRequest } from './replica-connections.js';
 import { choose, type Upstream } from './upstream.js';
 
-/** How often a request is sent again that a replica may have seen. */
+/** How often a request is repeated that a replica may already have seen. */
 const MAX_REPLAYS = 2;
 /** The most replicas that are tried when connections are refused. */
 const MAX_ATTEMPTS = 10;
@@ -20,18 +20,18 @@ const REPEATABLE = new Set(['GET', 'HEAD', 'OPTIONS']);
 type Failure = Extract<Outcome, { type: 'failed' }>;
 
 export interface ForwardSource {
-  /** Returns the host's present replicas: the table may change between two attempts. */
+  /** Returns the host's current replicas: the table may change between two attempts. */
   upstreams: () => readonly Upstream[];
   /** Loads the route from PostgreSQL again. Never rejects, and resolves within a time limit. */
   refresh: () => Promise<void>;
-  /** Lets the request wait for a replica, which then begins anew. Returns false if it has to be answered now. */
+  /** Lets the request wait for a replica, then starts it anew. Returns false if it must be answered now. */
   hold: () => boolean;
 }
 
 /**
  * Passes a request to a ready replica, and always answers the client.
- * If the first replica cannot have seen the request, tries another one. If it may have seen it, repeats only repeatable
- * requests without a body.
+ * If the first replica cannot have seen the request, tries another one. If the replica may have seen the request,
+ * repeats it only if it is repeatable and has no body.
  */
 export function forward(exchange: Exchange, source: ForwardSource): void {
   new Forwarding(exchange, source).next();
@@ -99,7 +99,7 @@ class Forwarding {
     const upstream = this.#upstream;
     this.#last = failure;
     if (failure.error instanceof errors.InvalidArgumentError) {
-      // undici refuses characters that could start another header line.
+      // undici refuses a header with characters that could start another header line.
       sendPage(this.#exchange, badRequest('The request cannot be passed on.'));
       return;
     }
@@ -117,7 +117,10 @@ class Forwarding {
     else this.next();
   }
 
-  /** Ends the request because no replica is left. If every replica refused, the route may have changed a moment ago. */
+  /**
+   * Ends the request because no replica is left. First loads the route again, once, because it may have changed a
+   * moment ago.
+   */
   #giveUp(): void {
     const last = this.#last;
     if (last !== null && !this.#refreshed && this.#attempts < MAX_ATTEMPTS) {
@@ -126,7 +129,7 @@ class Forwarding {
       void this.#source.refresh().then(containment.guard(() => this.next()));
       return;
     }
-    // One that a replica may have seen must not end each new replica too.
+    // A request that may have crashed a replica must not wait for the next replica and crash that one too.
     if (this.#replays === 0 && this.#source.hold()) return;
     if (last === null) sendPage(this.#exchange, PAGES.no_ready_replica);
     else answerFailure(this.#exchange, last);

@@ -24,7 +24,7 @@ export function joinSockets(exchange: Exchange, raw: readonly string[], socket: 
 
 /**
  * Watches for the end of a client whose request for another protocol was refused.
- * Nothing else reads from its connection, so the answer would continue without a client.
+ * Nothing else reads from its connection, so without this watch the answer would continue without a client.
  */
 export function noticeEnd(client: Socket): void {
   client.once('end', () => client.destroySoon());
@@ -40,7 +40,7 @@ function switchingHead(raw: readonly string[], exchange: Exchange): string {
   return `${head}\r\n`;
 }
 
-/** Copies the bytes of each socket to the other, as fast as that one accepts them. */
+/** Copies the bytes of each socket to the other, as fast as the other accepts them. */
 function join({ containment }: Exchange, client: Socket, replica: Socket): void {
   for (const [from, to] of [
     [client, replica],
@@ -48,7 +48,7 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
   ] as const) {
     from.setNoDelay(true);
     from.setTimeout(0);
-    // Many connections end with a reset. 'close' follows and ends the other side.
+    // Ignored: many connections end with a reset. 'close' follows and ends the other side.
     from.on('error', () => undefined);
     const writer = new PacedWriter(to, from);
     from.on(
@@ -58,6 +58,6 @@ function join({ containment }: Exchange, client: Socket, replica: Socket): void 
     from.once('end', () => writer.end());
   }
   client.once('close', () => replica.destroy());
-  // The replica's last bytes may not have reached the client yet.
+  // `destroySoon` first sends the replica's last bytes, which may not have reached the client yet.
   replica.once('close', () => client.destroySoon());
 }

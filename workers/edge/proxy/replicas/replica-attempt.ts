@@ -136,7 +136,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#begun = true;
     const length = valuesOf(raw, 'content-length');
     this.#length = length === '' ? null : Number(length);
-    // A stream's head is sent at once, together with the bytes that arrived with it.
+    // The head of an answer of unknown length is sent at once, together with the bytes that arrived with it.
     if (this.#length === null) process.nextTick(this.#flushHead);
     if (upgrade !== null && this.#request.upgrade !== null) noticeEnd(upgrade.socket);
     if (answer.encoder !== null) this.#writer = this.#writerTo(joined(answer.encoder, this.#res, containment));

@@ -5,14 +5,17 @@ import { ownSocket } from '../containment.js';
 
 /** The largest head of a request or an answer, in bytes. */
 export const MAX_HEADER_BYTES = 32_768;
-/** How long an idle connection is kept if the replica names no time. Servers keep theirs longer (2 s and more). */
+/** How long an idle connection is kept if the replica names no time. Servers keep theirs for 2 s or more. */
 const KEEP_ALIVE_MS = 1_500;
-/** The edge closes a connection this much earlier than the replica would, and after a minute at the latest. */
+/** The edge closes an idle connection this much earlier than the replica would, and after a minute at the latest. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 /** After this time without a byte the kernel probes the replica. */
 const TCP_KEEP_ALIVE_MS = 60_000;
-/** Shorter than for other answers, because the edge does not notice a client that leaves meanwhile. */
+/**
+ * Timeout for the answer to a request for another protocol, in milliseconds. Shorter than for other answers, because
+ * the edge does not notice a client that leaves meanwhile.
+ */
 const UPGRADE_MS = 30_000;
 
 export interface ReplicaTimes {
@@ -21,7 +24,6 @@ export interface ReplicaTimes {
   headersMs: number;
 }
 
-/** A request in the form in which a replica gets it. */
 export interface ReplicaRequest {
   method: string;
   path: string;
@@ -47,7 +49,7 @@ export class ReplicaConnections {
       pipelining: 1,
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: headersMs,
-      // A stream may be quiet for hours. The kernel probes its connection.
+      // No timeout: a stream may be quiet for hours. The kernel probes its connection.
       bodyTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
@@ -72,7 +74,8 @@ export class ReplicaConnections {
           body,
           upgrade,
           headersTimeout: upgrade === null ? this.#headersMs : Math.min(UPGRADE_MS, this.#headersMs),
-          // Some servers send a body after HEAD, which would be read as the next answer.
+          // Some servers send a body after HEAD, which would be read as the next answer, so the connection is not used
+          // again.
           reset: method === 'HEAD',
         },
         handler,
@@ -80,7 +83,6 @@ export class ReplicaConnections {
     });
   }
 
-  /** Lets the requests in progress finish. */
   close(): void {
     void this.#pool.close().catch(() => undefined);
   }

@@ -5,7 +5,6 @@ import { ReplicaConnections, type ReplicaTimes } from './replica-connections.js'
 /** During this time, a replica that refused a connection is tried only after all others. */
 const AVOIDED_MS = 1_000;
 
-/** One replica and the connections to it. */
 export class Upstream {
   readonly pool: ReplicaConnections;
   /** Requests in progress. Event streams do not count, because they need not end. */

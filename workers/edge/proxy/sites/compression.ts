@@ -17,7 +17,7 @@ const COMPRESSIBLE_TYPES: ReadonlySet<string> = new Set(
 const BROTLI_QUALITY = 4;
 /** 256 KB. The default of 4 MB needs 6 MB of memory per answer, and makes few answers smaller. */
 const BROTLI_WINDOW_BITS = 18;
-/** Statuses of answers without a body, or with part of one. */
+/** Statuses of answers without a body, or with only a part of one. */
 const NOT_WHOLE = new Set([204, 205, 206, 304]);
 
 type Encoding = 'br' | 'gzip';
@@ -96,7 +96,8 @@ function encodingFor(req: Request): Encoding | null {
 
 /** Creates an encoder. Streaming responses (no Content-Length) are flushed on every write. */
 function encoderOf(encoding: Encoding, streaming: boolean): Transform {
-  // The encoder waits until each piece is taken. Otherwise it would collect small pieces at a cost above their worth.
+  // The encoder waits until each piece is taken. Otherwise it would collect small pieces, which costs more than it
+  // saves.
   const pace = { readableHighWaterMark: 1 };
   if (encoding === 'gzip') return createGzip({ ...pace, ...(streaming ? { flush: constants.Z_SYNC_FLUSH } : {}) });
   return createBrotliCompress({

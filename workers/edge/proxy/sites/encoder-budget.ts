@@ -9,7 +9,7 @@ export class EncoderBudget {
   readonly #byClient = new Map<string, number>();
   #total = 0;
 
-  /** Takes one encoder. Returns the function that gives it back; null if none is left. */
+  /** Reserves one encoder. Returns the function that frees it; null if none is left. */
   take(client: string): (() => void) | null {
     const own = this.#byClient.get(client) ?? 0;
     if (this.#total >= MAX_ENCODERS || own >= MAX_ENCODERS_PER_CLIENT) return null;

@@ -57,8 +57,8 @@ export async function serveSite(exchange: Exchange, target: StaticTarget, images
 }
 
 /**
- * Returns false for a file that a page needs, such as /assets/app.js.
- * Answering with the page would only hide that it is gone.
+ * Returns true if the request is for a page. Returns false for a file that a page needs, such as /assets/app.js:
+ * answering with a page would only hide that the file is gone.
  */
 function isNavigation({ headers, url = '/' }: Exchange['req']): boolean {
   if ((headers.accept ?? '').includes('text/html')) return true;
@@ -82,8 +82,8 @@ async function publishedFolder(imagesDir: string, target: StaticTarget): Promise
 }
 
 /**
- * Sends a file with `send`, which handles types, conditions, ranges and HEAD. The path is checked and inside of the
- * root.
+ * Sends a file with `send`, which handles types, conditions, ranges and HEAD. The caller has checked that the path is
+ * inside of the root.
  */
 function sendFile(exchange: Exchange, root: string, path: string): void {
   const { req, res, requestId, containment } = exchange;

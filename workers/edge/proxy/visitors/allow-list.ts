@@ -20,7 +20,7 @@ export function compileAllowList(ranges: readonly string[]): BlockList | null {
 /** Returns true if the list admits the address. A list never admits text that is not an IP address. */
 export function isAllowed(list: BlockList | null, address: string): boolean {
   if (list === null) return true;
-  // A link-local address ends with its zone.
+  // A link-local IPv6 address ends with its zone (`%eth0`), which the list does not contain.
   const [plain = ''] = address.split('%');
   const family = isIP(plain);
   return family !== 0 && list.check(plain, familyName(family));

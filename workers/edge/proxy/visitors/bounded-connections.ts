@@ -8,14 +8,17 @@ export interface ConnectionLimits {
   total: number;
   /** The most connections with bytes that the other side has not read for a second. */
   slow: number;
-  /** How long such a connection may make no progress. */
+  /** How long a slow connection may make no progress before it is ended. */
   stallMs: number;
 }
 
 /** Interval between checks of progress. Between two checks, the limit of slow connections may be exceeded. */
 const POLL_INTERVAL_MS = 250;
 const SLOW_AFTER_MS = 1_000;
-/** Between two checks, twice as many may be without progress: a flood of new ones must be bounded within a second. */
+/**
+ * Connections without progress since the last check may be this many times `slow`. This bounds a flood of them before
+ * they count as slow.
+ */
 const PAUSING_PER_SLOW = 2;
 /** How long a refused client has to read the reason. */
 const REFUSED_MS = 1_000;
@@ -25,8 +28,8 @@ const REFUSAL = 'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nConnectio
 /**
  * The connections of clients, bounded for each client and in total. Connections without progress are ended. At a limit,
  * a new connection replaces one that is of no use to its client: the one that has waited longest for its client to
- * read, otherwise the longest idle one. If there is none, the new one is refused. So a client at its limit, or one that
- * shares its address, is still served, and takes nothing from other clients.
+ * read, otherwise the longest idle one. If there is no such connection, the new one is refused. So a client at its
+ * limit, or one that shares its address, is still served, and takes nothing from other clients.
  */
 export class Connections {
   readonly #behindProxy: boolean;
@@ -54,7 +57,6 @@ export class Connections {
     return this.#bySocket.get(socket);
   }
 
-  /** Admits the connection, or refuses it and returns false. */
   admit(socket: Socket): boolean {
     const connection = new ClientConnection(socket, this.#behindProxy ? NO_CLIENT : undefined);
     const room = this.#hasRoom(connection.client) && (this.#all.size < this.#limits.total || this.#makeRoom(this.#all));

@@ -5,8 +5,8 @@ import type { Containment } from '../containment.js';
 import type { Client } from '../proxy-headers.js';
 
 /**
- * With more connections than this, they are examined again only after this time, so that a flood of new ones stays
- * cheap.
+ * With more than `CHEAP_LOOK` connections, they are examined again only after this time, in milliseconds, so that a
+ * flood of new connections stays cheap.
  */
 const MIN_REEXAMINATION_MS = 100;
 const CHEAP_LOOK = 64;
@@ -26,7 +26,7 @@ export function backlogOf(socket: Socket): Backlog {
   return { pending, taken: socket.bytesWritten - pending };
 }
 
-/** The client's name for a connection of the proxy in front that carries no request. */
+/** The value of `client` for a connection of the proxy in front while it carries no request. */
 export const NO_CLIENT = 'proxy';
 
 /** One connection of a client, and whether it makes progress. */
@@ -34,17 +34,17 @@ export class ClientConnection {
   readonly socket: Socket;
   /** The name under which limits count the client. */
   client: string;
-  /** Exchanges on it that have not ended. One is served at a time. */
+  /** Requests on this connection that have not ended. One is served at a time. */
   exchanges = 0;
-  /** Starts the requests that wait for earlier ones, in order. */
+  /** Functions that start the requests which wait for earlier ones, in order. */
   readonly waiting: (() => void)[] = [];
   /** The connection's remote address; null behind a trusted proxy. */
   peer: Client | null = null;
-  /** The containment of the exchange that is being served. */
+  /** Handles errors of the request in progress; null if no request is in progress. */
   containment: Containment | null = null;
-  /** The response of that exchange. */
+  /** The response of the request in progress; null if no request is in progress. */
   answer: ServerResponse | null = null;
-  /** When the last exchange ended, or the connection began. */
+  /** When the last request was answered, or the connection began. */
   idleSince = performance.now();
   /** The bytes that the client has sent and the replica has not read. */
   upload: (() => Backlog) | null = null;
@@ -120,7 +120,7 @@ export class ConnectionSet {
   }
 }
 
-/** Sorts the most useful first. */
+/** Orders connections, the most useful first. */
 function byUse(a: ClientConnection, b: ClientConnection): number {
   if (a.slowSince !== null && b.slowSince !== null) return b.slowSince - a.slowSince;
   if (a.slowSince !== null || b.slowSince !== null) return a.slowSince === null ? -1 : 1;
@@ -128,8 +128,8 @@ function byUse(a: ClientConnection, b: ClientConnection): number {
 }
 
 /**
- * Sorts the least useful first.
- * First come those of the client with the most connections, and of one client those longest without progress.
+ * Sorts connections, the least useful first. First come those of the client with the most connections, and of one
+ * client those longest without progress.
  */
 export function inOrderOfUse(connections: readonly ClientConnection[]): ClientConnection[] {
   const counts = new Map<string, number>();

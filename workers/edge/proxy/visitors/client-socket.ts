@@ -43,8 +43,8 @@ export function drainRest(req: IncomingMessage, res: ServerResponse): void {
 }
 
 /**
- * Answers and closes a connection that did not send HTTP, or sent its request too slowly.
- * `answer` is the response under way. Nothing is written into one that has begun.
+ * Answers and closes a connection that did not send HTTP, or sent its request too slowly. `answer` is the response in
+ * progress. Nothing is written into one that has begun.
  */
 export function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket, answer: ServerResponse | null): void {
   if (!socket.writable || error.code === 'ECONNRESET') {

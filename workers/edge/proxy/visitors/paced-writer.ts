@@ -7,10 +7,13 @@ export interface Source {
   resume(): void;
 }
 
-/** A source pauses after a turn of the event loop with more pieces than this, if their average size is below this. */
+/**
+ * The sender of a stream is paused if one turn of the event loop brought more than `CRUMBS` pieces, with fewer than
+ * `CRUMB_BYTES` bytes each on average.
+ */
 const CRUMBS = 64;
 const CRUMB_BYTES = 16;
-/** The pause for each piece. A piece costs the event loop about a microsecond. */
+/** The pause for each piece, in milliseconds. A piece costs the event loop about a microsecond. */
 const REST_MS_PER_CRUMB = 0.5;
 
 /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 
-/** A request fails if its client sends no byte of the body for this time. */
+/** A request fails if its client sends no byte of the body for this time, in milliseconds. */
 const IDLE_MS = 60_000;
 
 export class BodyIdleError extends Error {
@@ -23,7 +23,7 @@ export class RequestBody extends Readable {
   constructor(source: IncomingMessage) {
     super();
     this.#source = source;
-    // Errors reach the attempt through undici, even after the attempt has stopped listening.
+    // Keeps errors from ending the process: they reach the attempt through undici, even after it has stopped listening.
     this.on('error', () => undefined);
   }
 

@@ -1,11 +1,12 @@
-/** How long sources run in one iteration of the event loop, in milliseconds. */
+/** How long sources (streams that are written to clients) run in one iteration of the event loop, in milliseconds. */
 const ITERATION_MS = 2;
 const FORGET_AFTER = 1_024;
 
 /**
- * Runs sources in turn, for a short time in each iteration of the event loop. An iteration accepts only one connection,
- * however many wait. If every open stream ran in each iteration, thousands of streams would delay new clients. After an
- * iteration has accepted a connection, only one source runs, so that the next connection is accepted soon.
+ * Lets open streams (sources) run in turn, for a short time in each iteration of the event loop. An iteration accepts
+ * only one connection, however many wait. If every open stream ran in each iteration, thousands of streams would delay
+ * new clients. After an iteration has accepted a connection, only one source runs, so that the next connection is
+ * accepted soon.
  */
 class Turns {
   #waiting: (() => void)[] = [];

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { beginningOf } from '../../shared/core/beginning-of.js';
 
 /** A TCP socket that listens. */
 export interface ListeningSocket {
@@ -7,47 +7,35 @@ export interface ListeningSocket {
   port: number;
 }
 
+/** A listening socket as the kernel lists it. */
+export interface ListedSocket extends ListeningSocket {
+  /** The user that created the socket. */
+  uid: number;
+  inode: string;
+}
+
 const LISTEN = '0A';
+/** The kernel lists listening sockets first, and an application may have opened a million connections. */
 const MAX_BYTES = 256 * 1024;
-const CHUNK_BYTES = 16 * 1024;
 
 /** Returns the sockets that listen in the network namespace of this process; null if it has ended. */
-export async function socketsOfNamespace(pid: number): Promise<ListeningSocket[] | null> {
+export async function socketsOfNamespace(pid: number, maxBytes = MAX_BYTES): Promise<ListedSocket[] | null> {
   const [tcp, tcp6] = await Promise.all(
-    ['tcp', 'tcp6'].map((name) => beginningOf(`/proc/${pid}/net/${name}`).catch(() => null)),
+    ['tcp', 'tcp6'].map((name) => beginningOf(`/proc/${pid}/net/${name}`, maxBytes, 'latin1').catch(() => null)),
   );
   if (typeof tcp !== 'string') return null;
   return [...parseSockets(tcp), ...parseSockets(tcp6 ?? '')];
 }
 
-/**
- * Reads the beginning only. The kernel lists listening sockets first, and an application may have opened a million
- * connections.
- */
-async function beginningOf(path: string): Promise<string> {
-  const file = await open(path, 'r');
-  try {
-    const chunks: Buffer[] = [];
-    for (let size = 0; size < MAX_BYTES; ) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, null);
-      if (bytesRead === 0) break;
-      chunks.push(buffer.subarray(0, bytesRead));
-      size += bytesRead;
-    }
-    return Buffer.concat(chunks).toString('latin1');
-  } finally {
-    await file.close();
-  }
-}
-
 /** Returns the listening sockets in the text of `/proc/<pid>/net/tcp` or `tcp6`. */
-export function parseSockets(text: string): ListeningSocket[] {
-  const found: ListeningSocket[] = [];
+export function parseSockets(text: string): ListedSocket[] {
+  const found: ListedSocket[] = [];
   for (const line of text.split('\n')) {
-    const [, local = '', , state] = line.trim().split(/\s+/);
+    const [, local = '', , state, , , , uid, , inode = ''] = line.trim().split(/\s+/);
     const match = /^([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4})$/.exec(local);
     if (state !== LISTEN || match === null) continue;
-    found.push({ address: addressOf(match[1] ?? ''), port: Number.parseInt(match[2] ?? '', 16) });
+    const [, address = '', port = ''] = match;
+    found.push({ address: addressOf(address), port: Number.parseInt(port, 16), uid: Number(uid), inode });
   }
   return found;
 }

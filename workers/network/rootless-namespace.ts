@@ -1,7 +1,7 @@
 import type { Logger } from '../../shared/core/log.js';
-import type { Ground } from './ground.js';
 import { type Entry, mirrorOf, type NetworkSlot } from './network-model.js';
 import { entryPort } from './network-rules.js';
+import type { ParentNamespace } from './parent-namespace.js';
 import { RootlessProcesses, UPLINK_SOCKET } from './rootless-processes.js';
 import { SlirpApi } from './slirp-api.js';
 
@@ -9,7 +9,6 @@ import { SlirpApi } from './slirp-api.js';
 export interface UplinkNetwork {
   /** In CIDR notation, 24 bits. */
   range: string;
-  /** The address of the namespace. */
   address: string;
   /** The address that leads to the loopback of the host. */
   gateway: string;
@@ -27,7 +26,6 @@ export function uplinkNetworks(): UplinkNetwork[] {
 }
 
 interface Options {
-  /** The folder of the network's files. */
   folder: string;
   token: string;
   network: UplinkNetwork;
@@ -42,7 +40,7 @@ interface Options {
  * A namespace that stands for the host, for a platform without root: the sandboxes' links end there. The host reaches a
  * sandbox at a loopback address that mirrors the sandbox's address.
  */
-export class RootlessGround implements Ground {
+export class RootlessNamespace implements ParentNamespace {
   readonly #options: Options;
   readonly #processes: RootlessProcesses;
   readonly #api: SlirpApi;

@@ -3,34 +3,31 @@ import type { Entry, NetworkSlot } from './network-model.js';
 import { REMOVE } from './network-scripts.js';
 import { runScript } from './run-tool.js';
 
-/** Where the sandboxes' links end: the host itself or, without root, a namespace that stands for the host. */
-export interface Ground {
-  /**
-   * Arguments before a tool (`ip`, `nft`) that make it work in the ground. They change when the ground is made again.
-   */
+/** The network namespace in which the sandboxes' links end: the host's or, without root, one that stands for it. */
+export interface ParentNamespace {
+  /** Arguments before a tool (`ip`, `nft`) that make it work in this namespace. They change when it is made again. */
   readonly enter: readonly string[];
   /** Arguments before `--net=` that let a command join a sandbox's namespace. */
   readonly join: readonly string[];
   /** The folder with the files of the sandboxes' namespaces, as this process sees it. */
   readonly namespaces: string;
-  /** The file that lists the ground's links, as this process sees it. */
+  /** The file that lists this namespace's links, as this process sees it. */
   readonly links: string;
-  /** Makes the ground unless it exists. Resolves to true if it was made again, so that its rules are gone. */
+  /** Makes the namespace unless it exists. Resolves to true if it was made again, so that its rules are gone. */
   ensure(): Promise<boolean>;
   /** Translates a sandbox's own address to the one at which this host reaches it, and back. */
   mirror(address: string): string;
   /** Opens a port of the host's loopback that leads to a port of this sandbox; null if the host reaches the sandbox's own address. */
   open(slot: Pick<NetworkSlot, 'number'>, address: string, to: number): Promise<Entry | null>;
-  /** Closes the port that `open` opened. */
   shut(slot: Pick<NetworkSlot, 'number' | 'entry'>, address: string): Promise<void>;
   /** Opens missing ports of sandboxes, and closes the ports of sandboxes that are gone. */
   settle(slots: () => Promise<NetworkSlot[]>, addressOf: (slot: NetworkSlot) => string): Promise<void>;
-  /** Removes the ground unless a sandbox needs it. */
+  /** Removes the namespace unless a sandbox needs it. */
   end(): Promise<void>;
 }
 
-/** The host itself. */
-export const HOST_GROUND: Ground = {
+/** The host's own namespace. */
+export const HOST_NAMESPACE: ParentNamespace = {
   enter: [],
   join: ['nsenter'],
   namespaces: '/run/netns',
@@ -44,7 +41,7 @@ export const HOST_GROUND: Ground = {
 };
 
 /** Returns the namespaces and links whose names begin with `prefix`. */
-export async function strays({ namespaces, links }: Ground, prefix: string): Promise<string[]> {
+export async function strays({ namespaces, links }: ParentNamespace, prefix: string): Promise<string[]> {
   const files = await readdir(namespaces).catch(() => [] as string[]);
   const devices = await readFile(links, 'utf8').catch(() => '');
   const names = [...files, ...[...devices.matchAll(/^\s*([^\s:]+):/gm)].map(([, name = '']) => name)];
@@ -52,7 +49,7 @@ export async function strays({ namespaces, links }: Ground, prefix: string): Pro
 }
 
 /** Removes the namespaces and links whose names begin with `prefix`. */
-export async function removeStrays(ground: Ground, prefix: string): Promise<void> {
-  const names = await strays(ground, prefix);
-  if (names.length > 0) await runScript(REMOVE, names, '', ground.enter);
+export async function removeStrays(parent: ParentNamespace, prefix: string): Promise<void> {
+  const names = await strays(parent, prefix);
+  if (names.length > 0) await runScript(REMOVE, names, '', parent.enter);
 }

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { exists } from '../../shared/core/exists.js';
+import type { CgroupRoots } from './cgroup.js';
+import { spawnOwn } from './own-child.js';
+import type { PausedSandbox } from './sandbox.js';
+
+/**
+ * Pauses a control group, or the processes with a variable and all that they have started, and prints a line. Then it waits until its standard input ends, which it does at
+ * the latest when the worker dies, and resumes them. Arguments: the variable; the file of the group, or ''; the words that pause and resume;
+ * the file that says whether it is paused, and the line in it.
+ */
+const GUARD = `
+trap '' HUP INT TERM
+cd /proc
+pids() {
+  {
+    grep -lszxF -e "$1" [0-9]*/environ | sed 's|/.*| marked|'
+    grep -s '^PPid:' [0-9]*/status | sed 's|/status:PPid:| |'
+  } | awk '$2 == "marked" { found[$1] = 1; next } { parent[$1] = $2 }
+    END {
+      do {
+        before = count
+        for (pid in parent) if (!(pid in found) && parent[pid] in found) { found[pid] = 1; count++ }
+      } while (count != before)
+      for (pid in found) print pid
+    }' | sort -n
+}
+tries=0
+if [ -n "$2" ]; then
+  echo "$3" > "$2"
+  while [ "$tries" -lt 500 ] && ! grep -qx "$6" "$5"; do tries=$((tries + 1)); sleep 0.02; done
+else
+  seen=
+  while [ "$tries" -lt 50 ]; do
+    now=$(pids "$1")
+    [ "$now" != "$seen" ] || break
+    kill -s STOP $now 2>/dev/null
+    seen=$now tries=$((tries + 1))
+  done
+fi
+echo paused
+read -r _
+if [ -n "$2" ]; then echo "$4" > "$2"; else kill -s CONT $(pids "$1") 2>/dev/null; fi
+`;
+
+/** Pauses all processes of a sandbox. `mark` is the variable that each of them has. */
+export async function pauseSandbox(cgroups: CgroupRoots | null, id: string, mark: string): Promise<PausedSandbox> {
+  const group = cgroups === null ? null : await freezerOf(cgroups, id);
+  const words = group === null ? [''] : [group.file, group.pause, group.resume, group.state, group.line];
+  const child = spawnOwn(['/bin/sh', '-c', GUARD, 'guard', mark, ...words], '', ['pipe', 'pipe', 'ignore']);
+  const ended = once(child, 'exit');
+  ended.catch(() => undefined);
+  child.stdin?.on('error', () => undefined);
+  await Promise.race([once(child.stdout as Readable, 'data'), ended]);
+  return {
+    async resume() {
+      child.stdin?.end();
+      await ended;
+    },
+  };
+}
+
+interface Freezer {
+  file: string;
+  pause: string;
+  resume: string;
+  /** The file that has the line `line` when every process is paused. */
+  state: string;
+  line: string;
+}
+
+/** Returns how the kernel pauses the group of a sandbox; null if it cannot. */
+async function freezerOf({ version, memory, all }: CgroupRoots, id: string): Promise<Freezer | null> {
+  if (version === 2) {
+    const folder = join(memory, id);
+    const file = join(folder, 'cgroup.freeze');
+    const freezer = { file, pause: '1', resume: '0', state: join(folder, 'cgroup.events'), line: 'frozen 1' };
+    return (await exists(file)) ? freezer : null;
+  }
+  for (const root of all) {
+    const file = join(root, id, 'freezer.state');
+    if (await exists(file)) return { file, pause: 'FROZEN', resume: 'THAWED', state: file, line: 'FROZEN' };
+  }
+  return null;
+}
