@@ -1,0 +1,28 @@
+import { type Static, Type } from 'typebox';
+import { Nullable, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+
+const RecordingSchema = Strict(
+  {
+    /** The id of the shell, which is the target of its audit entries. */
+    id: Uuid,
+    /** Who opened the shell: the e-mail address at that time. */
+    actor: Type.String(),
+    replica: Uuid,
+    /** What was asked for; null for the login shell. */
+    command: Nullable(Type.Union([Type.String(), Type.Array(Type.String())])),
+    startedAt: Timestamp,
+    /** Null while the shell is open. */
+    endedAt: Nullable(Timestamp),
+    exitCode: Nullable(Type.Integer()),
+    expiresAt: Timestamp,
+  },
+  'Recording',
+);
+export type RecordingView = Static<typeof RecordingSchema>;
+
+export const RecordingListResponse = Strict({ recordings: Type.Array(RecordingSchema), page: PageSchema });
+export const RecordingResponse = Strict({
+  recording: RecordingSchema,
+  /** The recording so far, as asciicast v2: one line of JSON each. */
+  asciicast: Type.String(),
+});

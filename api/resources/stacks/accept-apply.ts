@@ -1,0 +1,132 @@
+import type { Config } from '../../../shared/core/config.js';
+import { lockUntilCommit, type Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError, type ErrorDetail } from '../../../shared/core/error-registry.js';
+import type { Keyring } from '../../../shared/secrets/keyring.js';
+import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
+import type { StackRow, Step } from '../../../shared/stacks/model.js';
+import { claimResource } from '../../../shared/stacks/store.js';
+import type { Matches } from './match-resources.js';
+import { planStack } from './plan.js';
+import { type PlanRequest, planDocument } from './plan-document.js';
+import type { Plan } from './plan-model.js';
+import { type Asked, assertIdle, recordApply } from './record-apply.js';
+import { insertStack, readEnvironmentState, releaseAbsent, writeDocument } from './store.js';
+import type { StackWish } from './wish.js';
+
+interface Deps {
+  keyring: Keyring;
+  config: Config;
+}
+
+export interface ApplyRequest extends PlanRequest, Asked {
+  /** Null for a document that was made for this apply: its plan was shown to no user. */
+  planHash: string | null;
+  confirmDestructive: string | undefined;
+  /** False if services are only made and changed, and not deployed. */
+  deploy?: boolean;
+}
+
+/**
+ * Accepts an apply of a document: plans it again, and stores what has to be done. Returns the id of the apply.
+ * Throws what `planDocument` throws, plan_changed if the plan is another one, apply_running, invalid_confirmation, and
+ * invalid_request if a secret has no value.
+ */
+export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
+  const { workspaceId, name, planHash, values, deploy = true } = request;
+  await lockStack(trx, workspaceId, name);
+  const { plan, matches, wish, stack: known, environmentId } = await planDocument(trx, deps, request);
+  await assertIdle(trx, known);
+  if (planHash !== null && plan.hash !== planHash) throw new AppError('plan_changed');
+  assertDestructive(plan, request);
+  assertSecrets(plan, wish, values);
+  const stack = known ?? (await insertStack(trx, { workspaceId, environmentId, name }));
+  return store(trx, deps, { stack, plan: deploy ? plan : withoutDeployments(plan), matches, wish, asked: request });
+}
+
+function withoutDeployments(plan: Plan): Plan {
+  return { ...plan, deploys: [], steps: plan.steps.filter(({ op }) => op !== 'service.deploy') };
+}
+
+/** Accepts the deletion of all that a stack owns, and then of the stack. Returns the id of the apply. */
+export async function acceptDeletion(
+  trx: Transaction,
+  deps: Deps,
+  { stack, ...asked }: Asked & { stack: StackRow },
+): Promise<string> {
+  await lockStack(trx, stack.workspace_id, stack.name);
+  await assertIdle(trx, stack);
+  const place = { workspaceId: stack.workspace_id, environmentId: stack.environment_id };
+  const wish: StackWish = { together: false, services: [], groups: [] };
+  const state = await readEnvironmentState(trx, deps.keyring, place);
+  const { plan, matches } = planStack({ stackId: stack.id, wish, state, values: {} });
+  const steps: Step[] = [...plan.steps, { op: 'stack.delete' }];
+  return store(trx, deps, { stack, plan: { ...plan, steps }, matches, wish, asked });
+}
+
+/** Locks the name of a stack until the commit: its applies are accepted one after another. */
+export async function lockStack(trx: Transaction, workspaceId: string, name: string): Promise<void> {
+  await lockUntilCommit(trx, `ranvier.stack:${workspaceId}:${name}`);
+}
+
+function assertDestructive({ destructive }: Plan, { name, confirmDestructive }: ApplyRequest): void {
+  if (!destructive || confirmDestructive === name) return;
+  throw new AppError(
+    'invalid_confirmation',
+    'The plan deletes or replaces something: confirmDestructive must be the name of the stack',
+    [{ path: '/confirmDestructive', message: 'must be the name of the stack' }],
+  );
+}
+
+function assertSecrets({ secrets }: Plan, wish: StackWish, values: Readonly<Record<string, string>>): void {
+  const known = new Set(
+    [...wish.services, ...wish.groups].flatMap(({ name, variables }) =>
+      variables.filter(({ content }) => 'secret' in content).map(({ key }) => `${name}.${key}`),
+    ),
+  );
+  const problems: ErrorDetail[] = [
+    ...secrets.map((secret) => ({ path: `/values/${secret}`, message: 'is needed: the secret has no value yet' })),
+    ...Object.keys(values).flatMap((given) =>
+      known.has(given) ? [] : [{ path: `/values/${given}`, message: 'is no secret of the document' }],
+    ),
+  ];
+  if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
+}
+
+interface Accepted {
+  stack: StackRow;
+  plan: Plan;
+  matches: Matches;
+  wish: StackWish;
+  asked: Asked;
+}
+
+async function store(
+  trx: Transaction,
+  { keyring }: Deps,
+  { stack, plan, matches, wish, asked }: Accepted,
+): Promise<string> {
+  const { steps, changes, deploys, warnings } = plan;
+  await releaseAbsent(trx, stack);
+  await claimAll(trx, stack.id, matches);
+  await writeDocument(trx, stack.id, sealIn(keyring, SEALED.stackDocument, stack.id, JSON.stringify(wish)));
+  return recordApply(trx, keyring, {
+    ...{ stack, asked, steps, together: wish.together },
+    plan: { changes, deploys, warnings },
+  });
+}
+
+/** Notes under which name the document has each resource that exists. */
+async function claimAll(trx: Transaction, stackId: string, matches: Matches): Promise<void> {
+  const { services, groups, goneServices, goneGroups } = matches;
+  const claims = [
+    ...services.map(({ state, wish: { name } }) => ({ state, resource: state && { serviceId: state.id }, name })),
+    ...groups.map(({ state, wish: { name } }) => ({ state, resource: state && { groupId: state.id }, name })),
+    ...goneServices.map((state) => ({ state, resource: { serviceId: state.id }, name: null })),
+    ...goneGroups.map((state) => ({ state, resource: { groupId: state.id }, name: null })),
+  ];
+  for (const { state, resource, name } of claims) {
+    if (state === null || resource === null) continue;
+    if (state.owner?.stackId === stackId && state.owner.as === name) continue;
+    await claimResource(trx, stackId, resource, name);
+  }
+}

@@ -1,0 +1,155 @@
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import { CONTROL } from '../../../shared/core/plain-text.js';
+import { ServiceConfigurationSchema } from '../../../shared/services/configuration.js';
+import { type DataKind, SERVICE_KINDS, type ServiceKind } from '../../../shared/services/model.js';
+import { VARIABLE_SCOPES, VariableKey, VariableReference, VariableValue } from '../../../shared/variables/model.js';
+import { described, oneOf, Strict } from '../../http/schema.js';
+import { CreateDomainBody } from '../domains/schema.js';
+import { CreateVolumeBody } from '../volumes/schema.js';
+
+const DATA_KINDS: readonly DataKind[] = ['postgres', 'redis'];
+const APPLICATION_KINDS = SERVICE_KINDS.filter(
+  (kind): kind is Exclude<ServiceKind, DataKind> => !DATA_KINDS.some((data) => data === kind),
+);
+
+/** The most services, databases and groups of a document, and the most entries of each of their lists. */
+const MAX_ENTRIES = 500;
+/** The most characters that a secret is generated with. */
+const MAX_GENERATED = 256;
+
+/** A name, as `Name` has it, without spaces at its ends: rows are stored without them. */
+const EntryName = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: `^[^\\s${CONTROL}](?:[^${CONTROL}]*[^\\s${CONTROL}])?$`,
+  not: { const: '__proto__' },
+  description: 'one line without control characters, and without spaces at its ends',
+});
+
+/** Returns a schema of entries by name. */
+function byName<T extends TSchema>(names: TSchema, entry: T, maxProperties: number, description: string) {
+  return Type.Unsafe<Record<string, Static<T>>>({
+    type: 'object',
+    propertyNames: names,
+    additionalProperties: entry,
+    maxProperties,
+    description,
+  });
+}
+
+const required = (name: string) => ({ required: [name], properties: { [name]: {} } });
+
+const Reference = Type.Object(
+  {
+    service: Type.Optional(described(EntryName, 'a service or database of the document or of the environment')),
+    serviceId: Type.Optional(VariableReference.properties.serviceId),
+    key: VariableReference.properties.key,
+  },
+  { additionalProperties: false, oneOf: [required('service'), required('serviceId')] },
+);
+
+const Content = Type.Object(
+  {
+    value: Type.Optional(VariableValue),
+    reference: Type.Optional(Reference),
+    generate: Type.Optional(
+      Type.Integer({
+        minimum: 8,
+        maximum: MAX_GENERATED,
+        description: 'Random characters that the variable is made with, once',
+      }),
+    ),
+    secret: Type.Optional(
+      Type.Literal(true, { description: 'The value is given with the first apply, and never stands in a document' }),
+    ),
+    scope: Type.Optional(oneOf('VariableScope', VARIABLE_SCOPES, 'all')),
+  },
+  {
+    additionalProperties: false,
+    oneOf: ['value', 'reference', 'generate', 'secret'].map(required),
+  },
+);
+
+export type VariableEntry = string | Static<typeof Content>;
+
+const VariableEntry = Type.Unsafe<VariableEntry>({ anyOf: [VariableValue, Content] });
+
+const variables = Type.Optional(
+  byName(VariableKey, VariableEntry, 1000, 'A text, or a reference, a generated text or a secret'),
+);
+
+const { name: volumeName, ...volumeFields } = CreateVolumeBody.properties;
+
+/** What services and databases have besides the fields of their configuration. */
+const PARTS = {
+  archived: Type.Optional(Type.Boolean({ default: false, description: 'Deployments are prevented' })),
+  variables,
+  volumes: Type.Optional(byName(volumeName, Strict(volumeFields), 5, 'Folders that outlive releases')),
+  domains: Type.Optional(
+    Type.Array(CreateDomainBody.properties.hostname, { maxItems: 100, description: 'Host names of the service' }),
+  ),
+  groups: Type.Optional(
+    Type.Array(EntryName, {
+      maxItems: MAX_ENTRIES,
+      description:
+        'Groups whose variables the service gets, of the document or of the workspace; the last one takes precedence',
+    }),
+  ),
+};
+
+const FIELDS = Object.fromEntries(
+  Object.entries(ServiceConfigurationSchema.properties).map(([name, field]) => [name, Type.Optional(field)]),
+);
+
+/** Returns the schema of a service of these kinds: the fields of its configuration beside its other parts. */
+function serviceOf(kinds: readonly ServiceKind[], name: string): TObject {
+  return Strict({ kind: oneOf(name, kinds), ...FIELDS, ...PARTS });
+}
+
+export type ServiceEntry = Static<TObject<typeof PARTS>> & { kind: ServiceKind } & Record<string, unknown>;
+
+/** When the services of a stack go live. */
+export const STACK_RELEASES = ['separate', 'together'] as const;
+
+/** The schema of `ranvier.yaml`, made of the API's own schemas (design, section 9). */
+export const StackDocument = Type.Object(
+  {
+    $schema: Type.Optional(Type.String({ maxLength: 2048, description: 'The address of this schema, for editors' })),
+    release: Type.Optional(
+      described(
+        oneOf('StackRelease', STACK_RELEASES, 'separate'),
+        'separate: each service goes live when its own deployment is ready. together: all go live at once, or none does',
+      ),
+    ),
+    services: Type.Optional(
+      byName(EntryName, serviceOf(APPLICATION_KINDS, 'ApplicationKind'), MAX_ENTRIES, 'Services by their names'),
+    ),
+    databases: Type.Optional(
+      byName(EntryName, serviceOf(DATA_KINDS, 'DataKind'), MAX_ENTRIES, 'Databases by their names'),
+    ),
+    groups: Type.Optional(
+      byName(EntryName, Strict({ variables }), MAX_ENTRIES, 'Variables that several services share'),
+    ),
+  },
+  // Keys that begin with x- are ignored: a place for anchors.
+  { additionalProperties: false, patternProperties: { '^x-': {} } },
+);
+
+/** Where the schema is served. */
+export const STACK_SCHEMA_PATH = '/api/schemas/stack.json';
+
+/** Returns the schema in the form that editors read: names of the API's components are no ids there. */
+export function stackSchema(): object {
+  const plain = JSON.parse(
+    JSON.stringify(StackDocument, (name, value) => (name === '$id' ? undefined : value)),
+  ) as object;
+  return { $schema: 'http://json-schema.org/draft-07/schema#', title: 'ranvier.yaml', ...plain };
+}
+
+/** A document that satisfies the schema. */
+export interface StackDocument {
+  release?: (typeof STACK_RELEASES)[number];
+  services?: Record<string, ServiceEntry>;
+  databases?: Record<string, ServiceEntry>;
+  groups?: Record<string, { variables?: Record<string, VariableEntry> }>;
+}

@@ -1,0 +1,78 @@
+import { parseImage } from '../../../../shared/images/image-reference.js';
+import { DATABASE_VERSIONS } from '../../../../shared/services/configuration.js';
+import type { VariableEntry } from '../document-schema.js';
+
+/** A service of the Compose file that becomes a database of the platform. */
+export interface ImportedDatabase {
+  name: string;
+  kind: 'postgres' | 'redis';
+  entry: { kind: 'postgres' | 'redis' } & Record<string, unknown>;
+  user: string;
+  password: string;
+  database: string;
+}
+
+const POSTGRES = 'docker.io/library/postgres';
+const REDIS: readonly string[] = ['docker.io/library/redis', 'docker.io/valkey/valkey'];
+
+/** Returns the database that a service with this image and these variables is; null if it is none. */
+export function databaseOf(
+  name: string,
+  image: string,
+  env: Readonly<Record<string, string>>,
+): ImportedDatabase | null {
+  const parsed = parseImage(image);
+  if (parsed === null) return null;
+  if (REDIS.includes(parsed.name)) {
+    return { name, kind: 'redis', entry: { kind: 'redis' }, user: 'default', password: '', database: '' };
+  }
+  if (parsed.name !== POSTGRES) return null;
+  const [major = ''] = parsed.tag.split(/[.-]/);
+  const known = DATABASE_VERSIONS.some((version) => version === major);
+  if (!known && parsed.tag !== 'latest' && parsed.tag !== 'alpine') return null;
+  const { POSTGRES_USER: user = 'postgres', POSTGRES_PASSWORD: password = '' } = env;
+  const { POSTGRES_DB: database = user } = env;
+  const named = (field: string, text: string) => (isName(text) ? { [field]: text } : {});
+  const entry = {
+    kind: 'postgres' as const,
+    databaseVersion: known ? major : DATABASE_VERSIONS.at(-1),
+    ...named('databaseName', database),
+    ...named('databaseUser', user),
+  };
+  return { name, kind: 'postgres', entry, user, password, database };
+}
+
+/** Names that PostgreSQL itself needs cannot be those of a tenant's database and user. */
+function isName(text: string): boolean {
+  return /^[A-Za-z_]\w{0,62}$/.test(text) && !/^(postgres|template[01]|pg_.*|ranvier.*)$/i.test(text);
+}
+
+/**
+ * Returns the reference that a variable about a database becomes. The platform chooses host and password.
+ * Returns undefined if the variable is not about it.
+ */
+export function referenceTo(
+  { name, kind, user, password, database }: ImportedDatabase,
+  key: string,
+  value: string,
+): VariableEntry | undefined {
+  const to = (target: string): VariableEntry => ({ reference: { service: name, key: target } });
+  const schemes = kind === 'postgres' ? /^(postgres(ql)?|pgsql)(\+\w+)?:\/\// : /^(redis|valkey)s?:\/\//;
+  if (schemes.test(value) && hostIn(value) === name) return to('URL');
+  if (value === name) return to('HOST');
+  if (value === '') return undefined;
+  if (value === (kind === 'postgres' ? '5432' : '6379') && /PORT/.test(key) && isAbout(kind, key)) return to('PORT');
+  if (kind === 'redis') return undefined;
+  if (value === password && /PASS|PWD/.test(key)) return to('PASSWORD');
+  if (value === user && /USER/.test(key) && isAbout(kind, key)) return to('USER');
+  if (value === database && /NAME|DATABASE|DB$/.test(key) && isAbout(kind, key)) return to('DATABASE');
+  return undefined;
+}
+
+function isAbout(kind: ImportedDatabase['kind'], key: string): boolean {
+  return kind === 'redis' ? /REDIS|CACHE|VALKEY|QUEUE/.test(key) : /DB|DATABASE|PG|POSTGRES|SQL/.test(key);
+}
+
+function hostIn(url: string): string {
+  return /^[\w+.-]+:\/\/(?:[^@/]*@)?([^:/?]+)/.exec(url)?.[1] ?? '';
+}

@@ -1,0 +1,58 @@
+import type { Lost } from './loose.js';
+
+/** What the parts of a Compose file are read with. */
+export interface Reading {
+  /** What stands for `$NAME` in the file. */
+  env: Readonly<Record<string, string>>;
+  lost: Lost;
+}
+
+const REFERENCE = /\$(?:\$|\{([A-Za-z_]\w*)(?:(:?[-+?])([^}]{0,500}))?\}|([A-Za-z_]\w*))/g;
+
+/**
+ * Replaces `$NAME` and `${NAME:-default}` as Docker Compose does. `missing` has the names without a value, which become
+ * empty texts.
+ */
+export function interpolate(text: string, env: Readonly<Record<string, string>>): { value: string; missing: string[] } {
+  const missing: string[] = [];
+  const value = text.replace(
+    REFERENCE,
+    (whole, braced: string | undefined, operator = '', word = '', plain: string | undefined) => {
+      if (whole === '$$') return '$';
+      const name = braced ?? plain ?? '';
+      const known = Object.hasOwn(env, name) ? (env[name] ?? '') : undefined;
+      const isSet = known !== undefined && !(operator.startsWith(':') && known === '');
+      if (operator.endsWith('+')) return isSet ? word : '';
+      if (isSet) return known;
+      if (operator.endsWith('-')) return interpolate(word, env).value;
+      missing.push(name);
+      return '';
+    },
+  );
+  return { value, missing };
+}
+
+/** Quotes the words of a command for a shell. */
+export function shellWords(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
+}
+
+/** Reads lines of KEY=value, as an env_file has them. */
+export function readEnvLines(text: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const line of text.split('\n')) {
+    const split = line.indexOf('=');
+    const key = line
+      .slice(0, Math.max(split, 0))
+      .trim()
+      .replace(/^export /, '')
+      .trim();
+    if (!/^[A-Za-z_]\w*$/.test(key)) continue;
+    const value = line.slice(split + 1).trim();
+    const quote = value.charAt(0);
+    const isQuoted = value.length > 1 && (quote === '"' || quote === "'") && value.endsWith(quote);
+    const comment = value.indexOf(' #');
+    found[key] = isQuoted ? value.slice(1, -1) : comment < 0 ? value : value.slice(0, comment).trimEnd();
+  }
+  return found;
+}

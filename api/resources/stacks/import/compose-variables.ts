@@ -1,0 +1,84 @@
+import type { VariableEntry } from '../document-schema.js';
+import { type ImportedDatabase, referenceTo } from './compose-databases.js';
+import { interpolate, type Reading, readEnvLines } from './compose-text.js';
+import { entryOf, type ImportContext, type Loose, type Lost, looseOf, textOf, textsOf } from './loose.js';
+
+/** The words of a text that stand where addresses have hosts. */
+const HOSTS = /(?<=^|[/@,=])[\w.-]+(?=:\d|[/,]|$)/g;
+
+/** Returns the variables of a service: a text, or null if its value comes from the host. */
+export function environmentOf(
+  name: string,
+  { environment, env_file: envFile, build }: Loose,
+  { env, files, lost }: Reading & Pick<ImportContext, 'files'>,
+): Record<string, string | null> {
+  const found: Record<string, string | null> = {};
+  const paths = [envFile].flat().flatMap((each) => textsOf(looseOf(each).path ?? each));
+  for (const path of paths) {
+    const text = entryOf(files, path) ?? entryOf(files, path.replace(/^\.\//, ''));
+    if (text === undefined) lost(`services.${name}.env_file`, `${path} was not given: its variables are missing`);
+    else Object.assign(found, readEnvLines(text));
+  }
+  // Builds see the variables as their arguments.
+  for (const [key, value] of [...listed(looseOf(build).args), ...listed(environment)]) {
+    if (!/^[A-Za-z_]\w*$/.test(key)) {
+      lost(`services.${name}.environment.${key}`, 'is no name of a variable here');
+      continue;
+    }
+    if (value === null) {
+      found[key] = Object.hasOwn(env, key) ? (env[key] ?? null) : null;
+      continue;
+    }
+    const { value: text, missing } = interpolate(textOf(value), env);
+    // A value that has to come from somewhere is a secret.
+    found[key] = missing.length > 0 ? null : text;
+  }
+  return found;
+}
+
+/** Returns the entries of an object, or of a list of KEY=value; null if the value comes from the host. */
+function listed(variables: unknown): [string, unknown][] {
+  if (!Array.isArray(variables)) return Object.entries(looseOf(variables));
+  return textsOf(variables).map((line) => {
+    const [key = '', ...value] = line.split('=');
+    return [key, line.includes('=') ? value.join('=') : null];
+  });
+}
+
+/** Returns the variables whose values are known. */
+export function plainTexts(variables: Record<string, string | null>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([key, value]) => (value === null ? [] : [[key, value]])),
+  );
+}
+
+/** Turns the variables of a service into those of a document. Addresses of other services become references. */
+export function variablesOf(
+  at: string,
+  variables: Record<string, string | null>,
+  {
+    databases,
+    hosts,
+    lost,
+  }: { databases: readonly ImportedDatabase[]; hosts: ReadonlyMap<string, string>; lost: Lost },
+): Record<string, VariableEntry> {
+  const providers = new Set(hosts.values());
+  return Object.fromEntries(
+    Object.entries(variables).map(([key, text]): [string, VariableEntry] => {
+      if (text === null) return [key, { secret: true }];
+      const value = text.replace(HOSTS, (host) => hosts.get(host) ?? host);
+      for (const database of databases) {
+        const reference = referenceTo(database, key, value);
+        if (reference !== undefined) return [key, reference];
+      }
+      const own = at.slice('services.'.length);
+      if (value !== own && providers.has(value)) return [key, { reference: { service: value, key: 'HOST' } }];
+      const words: readonly string[] = value.match(HOSTS) ?? [];
+      const named = words.find((name) => name !== own && providers.has(name));
+      const url = /^http:\/\/([\w.-]+)(?::\d+)?\/?$/.exec(value)?.[1];
+      if (named !== undefined && url === named) return [key, { reference: { service: named, key: 'URL' } }];
+      if (named !== undefined) lost(`${at}.environment.${key}`, `names the host ${named} inside of a text: check it`);
+      return [key, text];
+    }),
+  );
+}

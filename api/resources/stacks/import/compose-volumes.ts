@@ -1,0 +1,94 @@
+import { mountPathProblem } from '../../../../shared/volumes/model.js';
+import { contextOf } from './compose-source.js';
+import { interpolate, type Reading } from './compose-text.js';
+import { type Loose, looseOf, textOf } from './loose.js';
+import { type Volumes, volumeName } from './service-parts.js';
+
+/** Files that every container has. */
+const OF_THE_SYSTEM: readonly string[] = ['/etc/localtime', '/etc/timezone'];
+/** The names of folders with data. */
+const DATA = /(^|[/_-])(data|logs?|uploads?|storage|media|volumes?|db|cache|backups?)([/_-]|$)/i;
+const MAX_VOLUMES = 5;
+
+/** Returns true if a service controls Docker: a proxy that finds its services so, or a console. */
+export function needsDocker({ volumes }: Loose): boolean {
+  return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
+}
+
+/** Turns the mounts of a service into volumes. `shared` has the names of those of other services. */
+export function volumesOf(
+  at: string,
+  service: Loose,
+  { shared, env, lost }: Reading & { shared: Set<string> },
+): Volumes {
+  const volumes: Volumes = {};
+  const lose = (path: string, reason: string) => lost(`${at}.volumes`, `${path}${reason}`);
+  for (const given of [service.volumes].flat()) {
+    const mount = typeof given === 'string' ? parseVolume(interpolate(given, env).value) : longVolume(looseOf(given));
+    const { type, source, target: path } = mount;
+    if (path === '' || OF_THE_SYSTEM.includes(path) || isOfImage(mount, service)) continue;
+    const problem = mountPathProblem(
+      path,
+      Object.values(volumes).map(({ mountPath }) => mountPath),
+    );
+    if (type === 'tmpfs') lose(path, ': is in memory only');
+    else if (type === 'bind' && !isData(mount, service)) {
+      const isBuilt = service.build !== undefined && source.startsWith('.');
+      const why = isBuilt
+        ? 'is in the image only if its Dockerfile copies it'
+        : 'is of the host: put it into the image';
+      lose(path, `: ${source} ${why}`);
+    } else if (problem !== null) lose(path, ` ${problem}`);
+    else if (Object.keys(volumes).length === MAX_VOLUMES) lose(path, ' is a sixth volume');
+    else {
+      if (type === 'bind') lose(path, ` is the folder ${source} of the host: it becomes a volume, which is empty`);
+      if (source !== '' && shared.has(source)) lose(source, ' is shared by two services, and each gets its own');
+      shared.add(source);
+      volumes[volumeName(source || path, Object.keys(volumes))] = { mountPath: path, sizeGb: 1 };
+    }
+  }
+  return volumes;
+}
+
+/** Returns true if the image has the files: the folder that it is built from, or packages that are installed in it. */
+function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
+  const plain = (folder: string) => folder.replace(/^\.\//, '').replace(/^\.$|\/$/g, '');
+  const isAnonymous = source === '' && /\/(node_modules|vendor|\.venv|\.next)$/.test(target);
+  return build !== undefined && (isAnonymous || (source !== '' && plain(source) === plain(contextOf(build))));
+}
+
+/**
+ * Returns true if a mount of the host is a folder of data, by its name. A service that is built has the other folders of
+ * the repository in its image.
+ */
+function isData({ source, target, readOnly }: Mount, { build }: Loose): boolean {
+  const isFile = (path: string) => /[^/]\.[A-Za-z]\w*$/.test(path);
+  if (readOnly || isFile(target) || isFile(source)) return false;
+  return build === undefined || /^[/~]/.test(source) || DATA.test(source);
+}
+
+interface Mount {
+  type: string;
+  /** '' if the volume has no name. */
+  source: string;
+  target: string;
+  readOnly: boolean;
+}
+
+function parseVolume(text: string): Mount {
+  const [first = '', second, options = ''] = text.split(':');
+  if (second === undefined) return { type: 'volume', source: '', target: trimmed(first), readOnly: false };
+  const type = /^[./~$]/.test(first) ? 'bind' : 'volume';
+  return { type, source: first, target: trimmed(second), readOnly: options.split(',').includes('ro') };
+}
+
+function longVolume({ type, source, target, read_only: readOnly }: Loose): Mount {
+  return { type: textOf(type), source: textOf(source), target: trimmed(textOf(target)), readOnly: readOnly === true };
+}
+
+/** Removes slashes at the end of a path. */
+function trimmed(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}

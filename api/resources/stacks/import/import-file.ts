@@ -1,0 +1,86 @@
+import { createRequire } from 'node:module';
+import type * as Toml from 'smol-toml';
+import { AppError } from '../../../../shared/core/error-registry.js';
+import { lazily } from '../../../../shared/core/lazily.js';
+import { MAX_DOCUMENT_BYTES } from '../read-document.js';
+import { readYaml, type YamlFault } from '../yaml-source.js';
+import { fitDocument } from './fit-document.js';
+import { importCompose } from './import-compose.js';
+import { importFly } from './import-fly.js';
+import { importHeroku, splitProcfile } from './import-heroku.js';
+import { importKamal } from './import-kamal.js';
+import { importRailway } from './import-railway.js';
+import { importRender } from './import-render.js';
+import type { ImportContext, Imported, Importer } from './loose.js';
+
+/** Other people's files that become a document. */
+export const IMPORT_FORMATS = ['compose', 'render', 'heroku', 'fly', 'railway', 'kamal'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+const IMPORTERS: Readonly<Record<ImportFormat, Importer>> = {
+  compose: importCompose,
+  render: importRender,
+  heroku: importHeroku,
+  fly: importFly,
+  railway: importRailway,
+  kamal: importKamal,
+};
+
+/** How many lines about what is lost are returned. */
+const MAX_LOST = 1000;
+
+/** Loaded with the first file in TOML. */
+const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
+
+/**
+ * Turns a file of another format into a document that is valid.
+ * Throws payload_too_large, and invalid_request with the line of a fault.
+ */
+export function importFile(format: ImportFormat, text: string, context: ImportContext): Imported {
+  if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
+    throw new AppError('payload_too_large', `The file has more than ${MAX_DOCUMENT_BYTES} bytes`);
+  }
+  const lines = new Set<string>();
+  const lost = (place: string, reason: string) => void lines.add(`${place}: ${reason}`);
+  const { value, faults, files = {} } = read(format, text);
+  if (faults.length > 0) throw refusal(faults);
+  const imported = IMPORTERS[format](value, { ...context, files: { ...context.files, ...files } }, lost);
+  const document = fitDocument(imported, lost);
+  const more = lines.size - MAX_LOST;
+  return {
+    document,
+    lost: [...[...lines].slice(0, MAX_LOST), ...(more > 0 ? [`${more} more lines are left out`] : [])],
+  };
+}
+
+interface Read {
+  value: unknown;
+  faults: YamlFault[];
+  files?: Record<string, string>;
+}
+
+/** Parses a file. Railway's is JSON or TOML; a Procfile may follow an app.json. */
+function read(format: ImportFormat, text: string): Read {
+  if (format === 'fly' || (format === 'railway' && !text.trimStart().startsWith('{'))) return readToml(text);
+  if (format !== 'heroku') return readYaml(text);
+  const { json, procfile } = splitProcfile(text);
+  return { ...readYaml(json), ...(procfile === '' ? {} : { files: { Procfile: procfile } }) };
+}
+
+function readToml(text: string): Read {
+  try {
+    return { value: toml().parse(text, { maxDepth: 50 }), faults: [] };
+  } catch (error) {
+    if (!(error instanceof toml().TomlError)) throw error;
+    const { line, column, message } = error;
+    return { value: undefined, faults: [{ line, column, message: message.split('\n')[0] ?? '' }] };
+  }
+}
+
+function refusal(faults: readonly YamlFault[]): AppError {
+  const details = faults.map(({ line, column, message }) => ({
+    path: '/document',
+    message: `line ${line}, column ${column}: ${message}`,
+  }));
+  return new AppError('invalid_request', `The file is not valid: ${details[0]?.message ?? ''}`, details.slice(0, 20));
+}

@@ -1,0 +1,96 @@
+import { PLAN_IDS, PLANS } from '../../../../shared/services/plan-catalog.js';
+import type { StackDocument, VariableEntry } from '../document-schema.js';
+import { labelOf } from '../label.js';
+import { type ImportContext, type Lost, optional } from './loose.js';
+
+/** Ports at which no browser asks. */
+export const NOT_HTTP: ReadonlySet<number> = new Set([
+  ...[21, 22, 25, 53, 465, 587, 1025, 1433, 1521, 1883, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 27017],
+]);
+
+export type Volumes = Record<string, { mountPath: string; sizeGb: number }>;
+
+interface Needs {
+  volumes?: Volumes;
+  memoryMb?: number;
+  cpu?: number;
+}
+
+/** Names the smallest plan with room for the volumes and the memory. Names nothing if it is the default one. */
+export function planFor(at: string, { volumes = {}, memoryMb = 0, cpu = 0 }: Needs, lost: Lost): { plan?: string } {
+  const storage = Object.values(volumes).reduce((total, { sizeGb }) => total + sizeGb, 0);
+  const [smallest] = PLANS;
+  const fits = (each: (typeof PLANS)[number]) => each.storageGb >= storage && each.memoryMb >= memoryMb;
+  const plan = PLANS.find((each) => fits(each) && each.cpu >= cpu) ?? PLANS.find(fits);
+  if (plan === undefined) lost(at, 'no plan has room for its volumes and its memory: choose the largest one');
+  return plan === undefined || plan === smallest ? {} : { plan: plan.id };
+}
+
+/** Returns the plan if there is one of this name. */
+export function planNamed(at: string, name: string, lost: Lost): { plan?: string } {
+  if (PLAN_IDS.some((id) => id === name)) return { plan: name };
+  if (name !== '') lost(`${at}.plan`, `${name} is no plan here: choose one`);
+  return {};
+}
+
+/** Makes a name of a volume from that of a volume or a folder. */
+export function volumeName(text: string, taken: readonly string[]): string {
+  const label = labelOf(text.slice(-60));
+  const base = label === '' ? 'data' : label;
+  return taken.includes(base) ? `${base}-${taken.length + 1}` : base;
+}
+
+/** Returns the repository and the folder of a service, or reports that the repository is unknown. */
+export function repositoryOf(
+  at: string,
+  { repository, folder = '' }: { repository: string; folder?: string },
+  lost: Lost,
+): Record<string, string> {
+  if (repository === '') lost(at, 'the address of the repository is not known: set repository');
+  return {
+    ...(repository === '' ? {} : { repository }),
+    ...(folder === '' ? {} : { rootDirectory: folder }),
+  };
+}
+
+/** Returns the last part of a repository's address as a name. */
+export function nameOf({ repository }: Pick<ImportContext, 'repository'>): string {
+  const last = repository.slice(-200).split(/[/:]/).at(-1) ?? '';
+  return labelOf(last.replace(/\.git$/, '')) || 'app';
+}
+
+/** A process of an application, whose processes share source and variables. */
+export interface Process {
+  name: string;
+  entry: Record<string, unknown>;
+}
+
+/**
+ * Makes the document of an application. If it has several processes, its variables are a group with its name, so that
+ * each of them gets the same values.
+ */
+export function processDocument(
+  name: string,
+  processes: readonly Process[],
+  variables: Record<string, VariableEntry>,
+  databases: Record<string, Record<string, unknown>> = {},
+): StackDocument {
+  const isShared = processes.length > 1 && Object.keys(variables).length > 0;
+  const own = isShared ? { groups: [name] } : optional('variables', variables);
+  const services = processes.map((each): [string, object] => [each.name, { ...each.entry, ...own }]);
+  return {
+    ...optional('services', Object.fromEntries(services)),
+    ...optional('databases', databases),
+    ...(isShared ? { groups: { [name]: { variables } } } : {}),
+  } as StackDocument;
+}
+
+/** Returns the megabytes of `512mb`, `1g`, `2Gi` or a number of megabytes. Returns 0 for anything else. */
+export function megabytesOf(size: unknown): number {
+  if (typeof size === 'number') return Number.isFinite(size) ? Math.ceil(size) : 0;
+  const [, number = '', unit = ''] =
+    /^(\d{1,9}(?:\.\d{1,3})?)\s*([kmgt]?)(?:i?b)?$/i.exec(typeof size === 'string' ? size.slice(0, 32).trim() : '') ??
+    [];
+  const factors: Readonly<Record<string, number>> = { k: 1 / 1024, m: 1, g: 1024, t: 1024 * 1024, '': 1 / 1024 / 1024 };
+  return Math.ceil(Number(number) * (factors[unit.toLowerCase()] ?? 0));
+}

@@ -1,0 +1,8 @@
+/** Turns a text into lower-case letters, digits and hyphens. */
+export function labelOf(text: string): string {
+  return text
+    .slice(0, 60)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+}

@@ -1,0 +1,67 @@
+import { stringify } from 'yaml';
+import type { Config } from '../../../shared/core/config.js';
+import type { Db } from '../../../shared/core/database/database-client.js';
+import { conflict, invalidRequest } from '../../../shared/core/error-registry.js';
+import { platformNames } from '../../../shared/domains/commands.js';
+import type { Keyring } from '../../../shared/secrets/keyring.js';
+import type { StackRow } from '../../../shared/stacks/model.js';
+import { findEnvironment } from '../environments/store.js';
+import { type ImportFormat, importFile } from './import/import-file.js';
+import type { PlannedStack } from './plan.js';
+import { planStack } from './plan.js';
+import { readDocument } from './read-document.js';
+import { findStack, readEnvironmentState } from './store.js';
+import type { StackWish } from './wish.js';
+
+export interface PlanRequest {
+  workspaceId: string;
+  name: string;
+  document: string;
+  format: ImportFormat | 'ranvier' | undefined;
+  environmentId: string | undefined;
+  values: Readonly<Record<string, string>>;
+  authorize: (facts: { protectedEnvironment: boolean }) => void;
+}
+
+/** A plan without problems, and the stack and environment that it is about. */
+export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
+  wish: StackWish;
+  stack: StackRow | undefined;
+  environmentId: string;
+}
+
+/**
+ * Plans a document against the environment of its stack.
+ * Throws invalid_request with lines of the document, forbidden in a protected environment, owned_elsewhere, and conflict
+ * if the stack belongs to another environment.
+ */
+export async function planDocument(
+  db: Db,
+  { keyring, config }: { keyring: Keyring; config: Config },
+  { workspaceId, name, document: text, format = 'ranvier', environmentId: given, values, authorize }: PlanRequest,
+): Promise<PlannedDocument> {
+  const imported = format === 'ranvier' ? null : importFile(format, text, { repository: '', folder: '', files: {} });
+  const document = imported === null ? text : stringify(imported.document);
+  const { wish, at } = readDocument(document, platformNames(config));
+  const stack = await findStack(db, workspaceId, name);
+  const environmentId = environmentOf(stack, given?.toLowerCase());
+  const environment = await findEnvironment(db, workspaceId, environmentId);
+  if (!environment) throw invalidRequest('/environmentId', 'is not an environment of this workspace');
+  authorize({ protectedEnvironment: environment.protected });
+  const state = await readEnvironmentState(db, keyring, { workspaceId, environmentId });
+  const { problems, ...planned } = planStack({ stackId: stack?.id ?? null, wish, state, values });
+  if (problems.length > 0) throw at(problems);
+  planned.plan.warnings.push(...(imported?.lost ?? []));
+  return { ...planned, wish, stack, environmentId };
+}
+
+function environmentOf(stack: StackRow | undefined, given: string | undefined): string {
+  if (stack === undefined) {
+    if (given === undefined) throw invalidRequest('/environmentId', 'is needed for a new stack');
+    return given;
+  }
+  if (given === undefined || given === stack.environment_id) return stack.environment_id;
+  throw conflict(
+    `The stack "${stack.name}" belongs to another environment: give the document of this one another name`,
+  );
+}

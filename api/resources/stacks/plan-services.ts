@@ -1,0 +1,215 @@
+import type { ErrorDetail } from '../../../shared/core/error-registry.js';
+import {
+  DEFAULT_CONFIGURATION,
+  type PartialServiceConfiguration,
+  type ServiceConfiguration,
+} from '../../../shared/services/configuration.js';
+import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
+import {
+  addressProblem,
+  isImageSource,
+  isMasked,
+  isPushSource,
+  maskedRepository,
+} from '../../../shared/services/service-source.js';
+import type { Step } from '../../../shared/stacks/model.js';
+import type { EnvironmentState, ServiceState } from './environment-state.js';
+import type { ServiceMatch } from './match-resources.js';
+import { type Change, type FieldChange, fieldChange } from './plan-model.js';
+import type { ServiceWish } from './wish.js';
+
+/** Fields that act without a deployment, or that only concern later ones. */
+const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
+  ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
+  ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
+  ...(['minReplicas', 'notifications', 'platformDomainEnabled', 'previewExpiryHours', 'previewMode'] as const),
+  ...(['replicas', 'scaling', 'schedule', 'targetCpu', 'targetMemory', 'timeoutSeconds', 'timezone'] as const),
+]);
+
+/** What is fixed once a database has data. */
+const FIXED = ['databaseName', 'databaseUser', 'databaseVersion'] as const;
+
+export interface ServicePlan {
+  changes: Change[];
+  steps: Step[];
+  /** Fields of the configuration that change. */
+  changed: string[];
+  /** True if the service must be deployed for the change. */
+  deploys: boolean;
+}
+
+/** Returns the kind of a service's changes. */
+export function changeKind(kind: ServiceKind): 'service' | 'database' {
+  return isDataKind(kind) ? 'database' : 'service';
+}
+
+/** Returns the whole configuration that a document asks for. */
+export function wantedConfiguration(
+  { configuration }: ServiceWish,
+  { defaultRegion }: Pick<EnvironmentState, 'defaultRegion'>,
+): ServiceConfiguration {
+  return { ...DEFAULT_CONFIGURATION, region: defaultRegion, ...configuration };
+}
+
+/** Plans a service without its variables and groups. Adds problems for what cannot change. */
+export function planService(
+  { wish, state }: ServiceMatch,
+  environment: EnvironmentState,
+  problems: ErrorDetail[],
+): ServicePlan {
+  const wanted = wantedConfiguration(wish, environment);
+  problems.push(...fixedProblems(wish, state, wanted));
+  const plan = state === null ? planNew(wish) : planExisting(wish, state, wanted);
+  const volumes = planVolumes(wish, state);
+  const domains = planDomains(wish, state);
+  return {
+    ...plan,
+    changes: [...plan.changes, ...volumes.changes, ...domains.changes],
+    steps: [...plan.steps, ...volumes.steps, ...domains.steps],
+    deploys: plan.deploys || volumes.steps.some(({ op }) => op !== 'volume.grow'),
+  };
+}
+
+/** Returns true if a deployment of the configuration has something to run. */
+export function hasSource(kind: ServiceKind, configuration: ServiceConfiguration, live: boolean): boolean {
+  if (isDataKind(kind)) return true;
+  if (isImageSource(configuration)) return configuration.image !== '';
+  return isPushSource(configuration) ? live : configuration.repository !== '';
+}
+
+function fixedProblems(wish: ServiceWish, state: ServiceState | null, wanted: ServiceConfiguration): ErrorDetail[] {
+  const problems: ErrorDetail[] = [];
+  const { repository = '' } = wish.configuration;
+  if (repository !== '' && (state === null || !isStored(repository, state))) {
+    const problem = isMasked(repository) ? 'has asterisks in the place of its secret part' : addressProblem(repository);
+    if (problem !== null) problems.push({ path: `${wish.path}/repository`, message: problem });
+  }
+  if (state === null) return problems;
+  if (state.kind !== wish.kind) {
+    const message = `cannot change: ${wish.name} is of kind ${state.kind}; give the new service another name`;
+    problems.push({ path: `${wish.path}/kind`, message });
+  }
+  for (const field of state.hasData ? FIXED : []) {
+    if (wanted[field] === state.configuration[field]) continue;
+    const message = 'cannot change once there is data: make a new database and copy the data into it';
+    problems.push({ path: `${wish.path}/${field}`, message });
+  }
+  return problems;
+}
+
+function isStored(address: string, state: ServiceState): boolean {
+  return address === state.configuration.repository || address === state.repository;
+}
+
+function planNew(wish: ServiceWish): ServicePlan {
+  const { name, kind, configuration, archived } = wish;
+  const fields = Object.entries(configuration).flatMap(([field, value]) =>
+    fieldChange(`/${field}`, null, shown(field, value)),
+  );
+  return {
+    changes: [
+      {
+        action: 'create',
+        kind: changeKind(kind),
+        name,
+        fields: [{ path: '/kind', from: null, to: kind }, ...fields, ...(archived ? [archival(false, true)] : [])],
+      },
+    ],
+    steps: [
+      { op: 'service.create', service: name, kind, configuration },
+      ...(archived ? [{ op: 'service.archive', service: name, archived } as const] : []),
+    ],
+    changed: [],
+    deploys: true,
+  };
+}
+
+function planExisting(wish: ServiceWish, state: ServiceState, wanted: ServiceConfiguration): ServicePlan {
+  const { name, archived } = wish;
+  const fields: FieldChange[] = fieldChange('/name', state.name, name);
+  const configuration: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(wanted)) {
+    const before = state.configuration[field as keyof ServiceConfiguration];
+    if (field === 'repository' && isStored(String(value), state)) continue;
+    const changes = fieldChange(`/${field}`, shown(field, before), shown(field, value));
+    // Two addresses may differ only in their secret parts, which are not shown.
+    if (changes.length === 0 && (field !== 'repository' || value === before)) continue;
+    fields.push(...(changes.length > 0 ? changes : [{ path: `/${field}`, from: before, to: shown(field, value) }]));
+    configuration[field] = value;
+  }
+  const isUpdated = fields.length > 0;
+  if (archived !== state.archived) fields.push(archival(state.archived, archived));
+  const update: Step[] = isUpdated
+    ? [
+        {
+          op: 'service.update',
+          service: name,
+          ...(state.name === name ? {} : { name }),
+          configuration: configuration as PartialServiceConfiguration,
+        },
+      ]
+    : [];
+  const archive: Step[] = archived === state.archived ? [] : [{ op: 'service.archive', service: name, archived }];
+  const changed = Object.keys(configuration);
+  return {
+    changes: fields.length === 0 ? [] : [{ action: 'update', kind: changeKind(state.kind), name, fields }],
+    steps: [...update, ...archive],
+    changed,
+    deploys: changed.some((field) => !WITHOUT_DEPLOYMENT.has(field)),
+  };
+}
+
+function archival(from: boolean, to: boolean): FieldChange {
+  return { path: '/archived', from, to };
+}
+
+/** Hides the secret part of a repository's address. */
+function shown(field: string, value: unknown): unknown {
+  return field === 'repository' ? maskedRepository(String(value)) : value;
+}
+
+type PartPlan = Pick<ServicePlan, 'changes' | 'steps'>;
+
+function planVolumes({ name: service, volumes }: ServiceWish, state: ServiceState | null): PartPlan {
+  const existing = new Map((state?.volumes ?? []).map((volume) => [volume.name, volume]));
+  const changes: Change[] = [];
+  const steps: Step[] = [];
+  for (const { name: volume, mountPath, sizeGb } of volumes) {
+    const before = existing.get(volume);
+    existing.delete(volume);
+    const fields = [
+      ...fieldChange('/mountPath', before?.mountPath ?? null, mountPath),
+      ...fieldChange('/sizeGb', before?.sizeGb ?? null, sizeGb),
+    ];
+    if (fields.length === 0) continue;
+    const grows = before !== undefined && before.mountPath === mountPath && before.sizeGb < sizeGb;
+    const action = before === undefined ? 'create' : grows ? 'update' : 'replace';
+    changes.push({ action, kind: 'volume', name: `${service}.${volume}`, fields });
+    if (action === 'replace') steps.push({ op: 'volume.delete', service, volume });
+    if (action === 'update') steps.push({ op: 'volume.grow', service, volume, sizeGb });
+    else steps.push({ op: 'volume.create', service, volume, mountPath, sizeGb });
+  }
+  for (const volume of existing.keys()) {
+    changes.push({ action: 'delete', kind: 'volume', name: `${service}.${volume}`, fields: [] });
+    steps.push({ op: 'volume.delete', service, volume });
+  }
+  return { changes, steps };
+}
+
+function planDomains({ name: service, domains }: ServiceWish, state: ServiceState | null): PartPlan {
+  const before = state?.domains ?? [];
+  const added = domains.filter((hostname) => !before.includes(hostname));
+  const removed = before.filter((hostname) => !domains.includes(hostname));
+  return {
+    changes: [
+      ...removed.map((name): Change => ({ action: 'delete', kind: 'domain', name, fields: [] })),
+      ...added.map((name): Change => {
+        return { action: 'create', kind: 'domain', name, fields: [{ path: '/service', from: null, to: service }] };
+      }),
+    ],
+    steps: [
+      ...removed.map((hostname): Step => ({ op: 'domain.delete', service, hostname })),
+      ...added.map((hostname): Step => ({ op: 'domain.create', service, hostname })),
+    ],
+  };
+}

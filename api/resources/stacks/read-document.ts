@@ -1,0 +1,257 @@
+import leven from 'leven';
+import type { ErrorObject, ValidateFunction } from '../../../shared/core/ajv.js';
+import { AppError, type ErrorDetail } from '../../../shared/core/error-registry.js';
+import { lazily } from '../../../shared/core/lazily.js';
+import { HostnameError, parseHostname } from '../../../shared/domains/model.js';
+import {
+  configurationProblems,
+  DEFAULT_CONFIGURATION,
+  type PartialServiceConfiguration,
+} from '../../../shared/services/configuration.js';
+import { isDataKind, isRouted } from '../../../shared/services/model.js';
+import { VOLUME_APART } from '../../../shared/stacks/model.js';
+import { mountPathProblem, VOLUME_KINDS } from '../../../shared/volumes/model.js';
+import { createAjv } from '../../http/schema.js';
+import { toDetail } from '../../http/schema-problems.js';
+import { type ServiceEntry, StackDocument, type VariableEntry } from './document-schema.js';
+import type { Content, ServiceWish, StackWish, VariableWish } from './wish.js';
+import { readYaml, type YamlSource } from './yaml-source.js';
+
+/** The most bytes of a document: 1 MB. */
+export const MAX_DOCUMENT_BYTES = 1_000_000;
+const MAX_FAULTS = 20;
+/** Longer words are not compared with known ones. */
+const MAX_SUGGESTED_LENGTH = 64;
+
+/** The document's schema, compiled with the first document. */
+const validator = lazily(() => createAjv().compile(StackDocument));
+
+/** A document that was read. `at` is the error for problems of values, which names their lines. */
+export interface ReadDocument {
+  wish: StackWish;
+  at: (problems: readonly ErrorDetail[]) => AppError;
+}
+
+/**
+ * Reads a document. `own` are names of the platform, which no service can have.
+ * Throws payload_too_large, and invalid_request with the line and the column of each fault.
+ */
+export function readDocument(text: string, own: readonly string[]): ReadDocument {
+  if (Buffer.byteLength(text) > MAX_DOCUMENT_BYTES) {
+    throw new AppError('payload_too_large', `The document has more than ${MAX_DOCUMENT_BYTES} bytes`);
+  }
+  const source = readYaml(text);
+  if (source.faults.length > 0) {
+    throw refusal(source.faults.map(({ line, column, message }) => ({ path: '', line, column, message })));
+  }
+  const at = (problems: readonly ErrorDetail[]) =>
+    refusal(problems.map(({ path, message }) => ({ path, message, ...source.positionOf(path) })));
+  // An empty file is an empty stack.
+  const value = source.value ?? {};
+  const faults = schemaFaults(validator(), value, source);
+  if (faults.length > 0) throw refusal(faults);
+  const { wish, problems } = wishOf(value as StackDocument, own);
+  if (problems.length > 0) throw at(problems);
+  return { wish, at };
+}
+
+/** Checks a document that was not read from a text. If there are problems, there is no wish. */
+export function checkDocument(
+  value: StackDocument,
+  own: readonly string[],
+): { wish: StackWish | null; problems: ErrorDetail[] } {
+  const faults = schemaFaults(validator(), value, { positionOf: () => ({ line: 1, column: 1 }) }, Number.MAX_VALUE);
+  if (faults.length > 0) return { wish: null, problems: faults };
+  const { wish, problems } = wishOf(value, own);
+  return { wish: problems.length > 0 ? null : wish, problems };
+}
+
+interface PlacedProblem extends ErrorDetail {
+  line: number;
+  column: number;
+}
+
+function refusal(problems: readonly PlacedProblem[]): AppError {
+  const details = problems.slice(0, MAX_FAULTS).map(({ path, line, column, message }) => ({
+    path: `/document${path}`,
+    message: `line ${line}, column ${column}: ${path === '' ? '' : `${lastPart(path)} `}${message}`,
+  }));
+  return new AppError('invalid_request', `The document is not valid: ${details[0]?.message ?? ''}`, details);
+}
+
+function lastPart(path: string): string {
+  return path
+    .slice(path.lastIndexOf('/') + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
+}
+
+function schemaFaults(
+  validate: ValidateFunction,
+  value: unknown,
+  source: Pick<YamlSource, 'positionOf'>,
+  most = MAX_FAULTS,
+): PlacedProblem[] {
+  if (validate(value)) return [];
+  const faults = new Map<string, PlacedProblem>();
+  for (const error of validate.errors ?? []) {
+    if (isImplied(error)) continue;
+    const { path, message } = faultOf(error);
+    const isKey = ['additionalProperties', 'propertyNames'].includes(error.keyword) || 'propertyName' in error;
+    const problem = { path, message, ...source.positionOf(path, isKey ? 'key' : 'value') };
+    if (!faults.has(path)) faults.set(path, problem);
+    if (faults.size === most) break;
+  }
+  return [...faults.values()].sort((one, other) => one.line - other.line || one.column - other.column);
+}
+
+/** Returns true if another error says the same better. */
+function isImplied({ keyword, schemaPath, propertyName, data }: ErrorObject): boolean {
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
+  return (
+    // Alternatives of an object that is none.
+    (keyword === 'oneOf' && !isObject) ||
+    (keyword === 'required' && /\/oneOf\/\d+\/required$/.test(schemaPath)) ||
+    // The error about the name itself follows.
+    (keyword === 'propertyNames' && propertyName === undefined) ||
+    // A variable is a text or an object: the errors of the other form say nothing.
+    keyword === 'anyOf' ||
+    (/\/anyOf\/0\/type$/.test(schemaPath) && isObject) ||
+    (/\/anyOf\/1\/type$/.test(schemaPath) && !isObject)
+  );
+}
+
+function faultOf(error: ErrorObject): ErrorDetail {
+  const { keyword, params, propertyName, parentSchema, instancePath, data } = error;
+  const { path, message } = toDetail(error, '');
+  if (propertyName !== undefined) return { path: `${instancePath}/${escaped(propertyName)}`, message };
+  if (keyword === 'additionalProperties') {
+    const known = Object.keys((parentSchema?.properties ?? {}) as object);
+    return { path, message: `is not a known key${suggestion(String(params.additionalProperty), known)}` };
+  }
+  if (keyword === 'enum') return { path, message: `${message}${suggestion(String(data), params.allowedValues)}` };
+  if (keyword === 'type' && params.type === 'string' && ['number', 'boolean'].includes(typeof data)) {
+    return { path, message: `must be a text: put it in quotes, "${String(data)}"` };
+  }
+  return { path, message };
+}
+
+/** Returns the most similar of the known words as a question, or ''. */
+function suggestion(given: string, known: readonly string[]): string {
+  if (given.length > MAX_SUGGESTED_LENGTH) return '';
+  const most = Math.max(1, Math.floor(given.length / 3));
+  const near = known
+    .map((word) => ({ word, distance: leven(given.toLowerCase(), word.toLowerCase(), { maxDistance: most + 1 }) }))
+    .filter(({ distance }) => distance <= most)
+    .sort((one, other) => one.distance - other.distance)[0];
+  return near === undefined ? '' : `; did you mean ${near.word}?`;
+}
+
+/** Turns a document into what it asks for, and lists what contradicts itself. */
+function wishOf(document: StackDocument, own: readonly string[]): { wish: StackWish; problems: ErrorDetail[] } {
+  const problems: ErrorDetail[] = [];
+  const sections = (['services', 'databases'] as const).flatMap((section) =>
+    entriesOf(document[section]).map(([name, entry]) => ({ section, name, entry })),
+  );
+  const services = sections.map(({ section, name, entry }) =>
+    serviceWish(`/${section}/${escaped(name)}`, name, entry, { own, problems }),
+  );
+  for (const { section, name } of sections) {
+    if (section === 'databases' && sections.some((other) => other.section === 'services' && other.name === name)) {
+      problems.push({ path: `/databases/${escaped(name)}`, message: 'is also the name of a service' });
+    }
+  }
+  const together = document.release === 'together';
+  for (const { path, volumes } of together ? services : []) {
+    if (volumes.length > 0) {
+      problems.push({
+        path: `${path}/volumes`,
+        message: `are not possible with release: together: the service ${VOLUME_APART}`,
+      });
+    }
+  }
+  const hosts = new Map<string, string>();
+  for (const { name, path, domains } of services) {
+    for (const [index, hostname] of domains.entries()) {
+      const holder = hosts.get(hostname);
+      if (holder !== undefined)
+        problems.push({ path: `${path}/domains/${index}`, message: `belongs to ${holder} already` });
+      hosts.set(hostname, name);
+    }
+  }
+  const groups = entriesOf(document.groups).map(([name, entry]) => ({
+    name,
+    path: `/groups/${escaped(name)}`,
+    variables: variableWishes(entry.variables),
+  }));
+  return { wish: { together, services, groups }, problems };
+}
+
+function serviceWish(
+  path: string,
+  name: string,
+  entry: ServiceEntry,
+  { own, problems }: { own: readonly string[]; problems: ErrorDetail[] },
+): ServiceWish {
+  const { kind, archived = false, variables, volumes, domains = [], groups = [], ...fields } = entry;
+  const configuration = fields as PartialServiceConfiguration;
+  for (const problem of configurationProblems(kind, { ...DEFAULT_CONFIGURATION, ...configuration })) {
+    problems.push({ path: problem.path.replace('/configuration', path), message: problem.message });
+  }
+  const volumeWishes = entriesOf(volumes).map(([volume, fields]) => ({ name: volume, ...fields }));
+  if (volumeWishes.length > 0 && !VOLUME_KINDS.includes(kind)) {
+    problems.push({ path: `${path}/volumes`, message: `are not possible for the kind ${kind}` });
+  }
+  const paths = volumeWishes.map(({ mountPath }) => mountPath);
+  for (const { name: volume, mountPath } of volumeWishes) {
+    const isTwice = paths.filter((other) => other === mountPath).length > 1;
+    const problem = isTwice ? 'is given twice' : mountPathProblem(mountPath, paths);
+    if (problem !== null) {
+      problems.push({ path: `${path}/volumes/${escaped(volume)}/mountPath`, message: `${mountPath} ${problem}` });
+    }
+  }
+  if (domains.length > 0 && !isRouted(kind)) {
+    problems.push({ path: `${path}/domains`, message: `are not possible for the kind ${kind}, which has no visitors` });
+  }
+  const hostnames = domains.map((domain, index) => {
+    try {
+      return parseHostname(domain, own);
+    } catch (error) {
+      if (!(error instanceof HostnameError)) throw error;
+      problems.push({ path: `${path}/domains/${index}`, message: error.message });
+      return domain;
+    }
+  });
+  for (const [index, group] of groups.entries()) {
+    if (groups.indexOf(group) !== index) problems.push({ path: `${path}/groups/${index}`, message: 'is given twice' });
+  }
+  return {
+    name,
+    path,
+    kind,
+    section: isDataKind(kind) ? 'databases' : 'services',
+    archived,
+    configuration,
+    variables: variableWishes(variables),
+    volumes: volumeWishes,
+    domains: hostnames,
+    groups,
+  };
+}
+
+function variableWishes(variables: Record<string, VariableEntry> | undefined): VariableWish[] {
+  return entriesOf(variables).map(([key, entry]) => {
+    if (typeof entry === 'string') return { key, scope: 'all', content: { value: entry } };
+    const { scope = 'all', ...content } = entry;
+    return { key, scope, content: content as Content };
+  });
+}
+
+/** Returns the entries of a map in the order of the document. */
+function entriesOf<T>(map: Record<string, T> | undefined): [string, T][] {
+  return Object.entries(map ?? {});
+}
+
+function escaped(part: string): string {
+  return part.replaceAll('~', '~0').replaceAll('/', '~1');
+}

@@ -1,0 +1,62 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Transaction } from '../../../shared/core/database/database-client.js';
+import { AppError } from '../../../shared/core/error-registry.js';
+import type { Keyring } from '../../../shared/secrets/keyring.js';
+import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
+import type { StackRow } from '../../../shared/stacks/model.js';
+import { insertApply, type NewApply } from '../../../shared/stacks/store.js';
+import type { PlanRequest } from './plan-document.js';
+import { hasOpenApply } from './store.js';
+
+/** Who asks for an apply, and what they may do. */
+export interface Asked {
+  actor: string;
+  authorize: PlanRequest['authorize'];
+  /** Called before work is queued. */
+  needEngine: () => void;
+}
+
+interface NewRecord extends Pick<NewApply, 'together' | 'rollback_of' | 'plan' | 'steps'> {
+  stack: StackRow;
+  asked: Asked;
+}
+
+/** Throws apply_running if an apply of the stack has not ended. */
+export async function assertIdle(trx: Transaction, stack: StackRow | undefined): Promise<void> {
+  if (stack !== undefined && (await hasOpenApply(trx, stack.id))) throw new AppError('apply_running');
+}
+
+/**
+ * Stores an apply with its journal, whose steps are sealed. One without steps has succeeded. Returns its id. Throws what
+ * `needEngine` throws if the engine is away.
+ */
+export async function recordApply(
+  trx: Transaction,
+  keyring: Keyring,
+  { stack, asked, ...apply }: NewRecord,
+): Promise<string> {
+  const { steps } = apply;
+  if (steps.length > 0) asked.needEngine();
+  const id = uuidv7();
+  await insertApply(trx, {
+    id,
+    workspace_id: stack.workspace_id,
+    stack_id: stack.id,
+    actor: asked.actor,
+    reads_protected: permits(asked.authorize),
+    sealed_steps: steps.length === 0 ? null : sealIn(keyring, SEALED.stackSteps, id, JSON.stringify(steps)),
+    ...apply,
+  });
+  return id;
+}
+
+/** Returns true if the caller may read values of protected environments. */
+function permits(authorize: PlanRequest['authorize']): boolean {
+  try {
+    authorize({ protectedEnvironment: true });
+    return true;
+  } catch (error) {
+    if (error instanceof AppError) return false;
+    throw error;
+  }
+}

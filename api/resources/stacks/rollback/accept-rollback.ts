@@ -1,0 +1,57 @@
+import type { Transaction } from '../../../../shared/core/database/database-client.js';
+import { AppError, conflict } from '../../../../shared/core/error-registry.js';
+import { getDeployment } from '../../../../shared/deployments/store.js';
+import type { Keyring } from '../../../../shared/secrets/keyring.js';
+import type { StackRow } from '../../../../shared/stacks/model.js';
+import { assertSnapshotUsable } from '../../../../shared/variables/snapshots.js';
+import { found } from '../../../http/assertions.js';
+import { type Asked, assertIdle, recordApply } from '../record-apply.js';
+import { findApply } from '../store.js';
+import { planRollback } from './plan-rollback.js';
+import { readReleases } from './rollback-store.js';
+
+export interface RollbackRequest extends Asked {
+  stack: StackRow;
+  /** The apply whose releases come back. */
+  applyId: string;
+}
+
+/**
+ * Accepts an apply that brings a stack back to what was live at the end of an earlier apply. All services of the stack
+ * go back, or none does. Configurations and variables of the services stay. Returns the id of the new apply.
+ * The caller has locked the stack. Throws not_found, apply_running, forbidden, and conflict with the reason if the earlier
+ * apply did not succeed or a release cannot come back.
+ */
+export async function acceptRollback(
+  trx: Transaction,
+  { keyring }: { keyring: Keyring },
+  { stack, applyId, ...asked }: RollbackRequest,
+): Promise<string> {
+  const target = found(await findApply(trx, stack.id, applyId));
+  await assertIdle(trx, stack);
+  if (target.status !== 'succeeded')
+    throw conflict(`Only an apply that succeeded can be gone back to: it ${target.status}`);
+  const { steps, warnings, problems } = planRollback(await readReleases(trx, target));
+  for (const { name, deploymentId } of steps) {
+    const source = await getDeployment(trx, deploymentId);
+    if (source === undefined) continue;
+    const problem = await snapshotProblem(() => assertSnapshotUsable(trx, keyring, source, asked.authorize));
+    if (problem !== null) problems.push(`${name}: ${problem}`);
+  }
+  if (problems.length > 0) throw conflict(`The stack cannot go back to this apply: ${problems.join('; ')}`);
+  return recordApply(trx, keyring, {
+    ...{ stack, asked, steps, together: true, rollback_of: target.id },
+    plan: { changes: [], deploys: steps.map(({ name }) => name), warnings },
+  });
+}
+
+/** Returns why the variables of a release cannot be used; null if they can. Throws forbidden. */
+async function snapshotProblem(check: () => Promise<void>): Promise<string | null> {
+  try {
+    await check();
+    return null;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'conflict') return error.message;
+    throw error;
+  }
+}
