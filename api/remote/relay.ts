@@ -5,25 +5,29 @@ export interface RelayHooks {
   /** Called with each message from the worker, before it is passed on. */
   onAnswer(data: Buffer, isBinary: boolean): void;
   /** Called with each message of the client. */
-  onRequest(data: Buffer): void;
-  onEnd(): void;
+  onRequest(data: Buffer, isBinary: boolean): void;
+  /** True if binary messages are parts of one stream, whose borders have no meaning. */
+  merges: boolean;
+  /** Called once. `worker` is how the worker closed; null if the client left first. */
+  onEnd(worker: { code: number; reason: string } | null): void;
 }
 
 /** Passes messages on in both directions, and the end of one side to the other. A side that takes no messages makes the other one wait. */
 export function relay(client: WebSocket, worker: WebSocket, hooks: RelayHooks): void {
   let ended = false;
-  const end = () => {
-    if (!ended) hooks.onEnd();
+  const end = (worker: { code: number; reason: string } | null) => {
+    if (!ended) hooks.onEnd(worker);
     ended = true;
   };
-  pump(client, worker, (data) => hooks.onRequest(data));
-  pump(worker, client, (data, isBinary) => hooks.onAnswer(data, isBinary));
+  pump(client, worker, hooks.merges, (data, isBinary) => hooks.onRequest(data, isBinary));
+  const toClient = pump(worker, client, hooks.merges, (data, isBinary) => hooks.onAnswer(data, isBinary));
   client.once('close', () => {
     worker.terminate();
-    end();
+    end(null);
   });
   worker.once('close', (code: number, reason: Buffer) => {
-    end();
+    end({ code, reason: reason.toString('utf8') });
+    if (client.readyState === client.OPEN) toClient.flush();
     if (isSendable(code)) client.close(code, reason);
     else client.close(1011, 'the worker went away');
   });
@@ -36,10 +40,18 @@ function isSendable(code: number): boolean {
   return code >= 1000 && ![1004, 1005, 1006, 1015].includes(code);
 }
 
-function pump(from: WebSocket, to: WebSocket, seen: (data: Buffer, isBinary: boolean) => void): void {
-  const outlet = new Outlet(to, () => from);
+function pump(
+  from: WebSocket,
+  to: WebSocket,
+  merges: boolean,
+  seen: (data: Buffer, isBinary: boolean) => void,
+): Outlet {
+  const outlet = new Outlet(to, () => from, { merges });
   from.on('message', (data: Buffer, isBinary: boolean) => {
+    // A write of nothing is queued without a limit: streams count bytes, not writes.
+    if (isBinary && data.length === 0) return;
     seen(data, isBinary);
     if (to.readyState === to.OPEN) outlet.send(data, isBinary);
   });
+  return outlet;
 }

@@ -1,22 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import { createRequire } from 'node:module';
 import type { Duplex } from 'node:stream';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { WebSocket, WebSocketServer } from 'ws';
 import type { Db } from '../../shared/core/database/database-client.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
 import type { Logger } from '../../shared/core/log.js';
-import {
-  CLIENT_PATHS,
-  CLOSE,
-  IDLE_MS,
-  MAX_MESSAGE_BYTES,
-  MAX_TUNNEL_CONNECTIONS,
-  parseControl,
-  WORKER_PATH,
-} from '../../shared/remote/model.js';
+import { CLIENT_PATHS, CLOSE, MAX_MESSAGE_BYTES, parseControl, WORKER_PATH } from '../../shared/remote/model.js';
+import { insertRecordingPart } from '../../shared/remote/recording-store.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
-import { hashToken } from '../../shared/secrets/random-token.js';
+import { hashToken, isToken } from '../../shared/secrets/random-token.js';
+import { clientAddress } from '../http/client-identity.js';
+import { causeOfEnd, type EndCause, reasonOfEnd } from './ends.js';
+import { OpenPlaces } from './open-places.js';
+import { Recording } from './recording.js';
 import { relay } from './relay.js';
 import { Rendezvous } from './rendezvous.js';
 import {
@@ -28,6 +26,7 @@ import {
   takeTicket,
   touchSessions,
 } from './session-store.js';
+import { TunnelTraffic } from './tunnel-traffic.js';
 import { TunnelUses } from './tunnel-uses.js';
 
 /** How often the access of open sessions is looked at, in milliseconds. An ended key ends them within two seconds. */
@@ -41,7 +40,13 @@ const MAX_FAILED_LOOKS = 15;
 const PING_MS = 25_000;
 /** How long a client may take to read why it was closed, in milliseconds. */
 const LINGER_MS = 1_000;
-const ACCESS_ENDED = 'the key or the session that opened it ended, or its owner may not use it any more';
+
+/** How many unknown tickets a client may present in a minute. */
+const MAX_MISSES = 60;
+
+const ENDING: EndCause = { code: CLOSE.goingAway, reason: 'the API process ended' };
+const NO_WORKER: EndCause = { code: CLOSE.tryAgain, reason: 'no worker of the host answers' };
+const NO_DATABASE: EndCause = { code: CLOSE.goingAway, reason: 'the database does not answer' };
 
 /** One client's connection. */
 interface Connection {
@@ -51,8 +56,9 @@ interface Connection {
   /** When a byte came last from either side, in milliseconds. */
   activeAt: number;
   exitCode: number | null;
-  /** Why the platform ended it; '' if the program or the client did. */
-  reason: string;
+  /** Why the platform ended it; null if the program or the client did. */
+  cause: EndCause | null;
+  recording: Recording | null;
   leaving: AbortController;
 }
 
@@ -60,9 +66,14 @@ interface Connection {
 export class RemoteAccess {
   readonly #db: Db;
   readonly #log: Logger;
+  readonly #behindProxy: boolean;
   readonly #rendezvous: Rendezvous;
   readonly #connections = new Set<Connection>();
   readonly #uses = new TunnelUses((session, facts) => this.#record(noteTunnelUse(this.#db, session, { ...facts })));
+  readonly #places = new OpenPlaces();
+  /** Unknown tickets by client: each one costs a write to the database. */
+  readonly #misses = new RateLimiterMemory({ points: MAX_MISSES, duration: 60 });
+  readonly #traffic: TunnelTraffic;
   readonly #ends = new Set<Promise<void>>();
   /** Made for the first connection: most API processes have none for a long time. */
   readonly #sockets = lazily(() => {
@@ -76,8 +87,11 @@ export class RemoteAccess {
   #failedLooks = 0;
   #closed = false;
 
-  constructor({ db, log, address }: { db: Db; log: Logger; address: string }) {
+  /** `address` is where workers reach this process. */
+  constructor({ db, log, address, behindProxy }: { db: Db; log: Logger; address: string; behindProxy: boolean }) {
     this.#db = db;
+    this.#traffic = new TunnelTraffic(db);
+    this.#behindProxy = behindProxy;
     this.#log = log;
     this.#rendezvous = new Rendezvous(db, address);
     this.#timers = [setInterval(() => void this.#watch(), WATCH_MS), setInterval(() => this.#ping(), PING_MS)];
@@ -97,8 +111,13 @@ export class RemoteAccess {
   async close(): Promise<void> {
     this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
-    for (const connection of this.#connections) end(connection, CLOSE.goingAway, 'the API process ended');
+    for (const connection of this.#connections) {
+      end(connection, ENDING);
+      // The close events may come after this process has ended.
+      this.#ended(connection, null);
+    }
     this.#uses.close();
+    this.#record(this.#traffic.report());
     await Promise.all(this.#ends);
   }
 
@@ -108,11 +127,25 @@ export class RemoteAccess {
     if (path.startsWith(WORKER_PATH)) return this.#admitWorker(path.slice(WORKER_PATH.length), request, socket, head);
     const kind = (['shell', 'tunnel'] as const).find((each) => path.startsWith(CLIENT_PATHS[each]));
     if (kind === undefined) return refuse(socket, '404 Not Found');
-    const session = await takeTicket(this.#db, kind, hashToken(path.slice(CLIENT_PATHS[kind].length)));
-    if (session === null) return refuse(socket, '404 Not Found');
-    if (this.#uses.openOf(session.id) >= MAX_TUNNEL_CONNECTIONS) return refuse(socket, '429 Too Many Requests');
-    if ((await sessionsWithoutAccess(this.#db, [session.id])).length > 0) {
-      await this.#close(session, ACCESS_ENDED, null);
+    const ticket = path.slice(CLIENT_PATHS[kind].length);
+    if (!isToken(ticket)) return refuse(socket, '404 Not Found');
+    const ticketHash = hashToken(ticket);
+    const address = clientAddress(request, this.#behindProxy);
+    const missed = (await this.#misses.get(address))?.consumedPoints ?? 0;
+    if (missed >= MAX_MISSES) return refuse(socket, '429 Too Many Requests');
+    const session = await takeTicket(this.#db, { kind, ticketHash, address });
+    if (session === null) {
+      await this.#misses.penalty(address);
+      return refuse(socket, '404 Not Found');
+    }
+    // Its close event, which gives the place back, may have been missed.
+    if (socket.destroyed) return;
+    const leave = this.#places.take(session);
+    if (leave === null) return refuse(socket, '429 Too Many Requests');
+    socket.once('close', leave);
+    const lostAccess = (await sessionsWithoutAccess(this.#db, [session.id])).get(session.id);
+    if (lostAccess !== undefined) {
+      await this.#close(session, lostAccess, null);
       return refuse(socket, '403 Forbidden');
     }
     this.#sockets().handleUpgrade(request, socket, head, (client) => void this.#connect(session, client));
@@ -142,45 +175,75 @@ export class RemoteAccess {
       worker: null,
       activeAt: Date.now(),
       exitCode: null,
-      reason: '',
+      cause: null,
+      recording: this.#recordingOf(session),
     };
     this.#connections.add(connection);
     if (session.kind === 'tunnel') this.#uses.begin(session);
     client.on('error', () => client.terminate());
     client.once('close', () => {
       leaving.abort();
-      this.#ended(connection);
+      this.#ended(connection, null);
     });
     // Messages wait for the worker. The socket is read no further, so they take no memory.
     client.pause();
     const worker = await this.#rendezvous.worker(session, leaving.signal);
-    if (worker === null) return end(connection, CLOSE.tryAgain, 'no worker of the host answers');
-    if (leaving.signal.aborted || connection.reason !== '') return worker.terminate();
+    if (worker === null) return end(connection, NO_WORKER);
+    if (leaving.signal.aborted || connection.cause !== null) return worker.terminate();
     connection.worker = worker;
+    const { recording } = connection;
+    if (recording !== null) client.send(recordedNotice(session));
     relay(client, worker, {
-      onRequest: (data) => {
+      merges: session.kind === 'tunnel',
+      onRequest: (data, isBinary) => {
         connection.activeAt = Date.now();
+        if (recording !== null && !isBinary) {
+          const control = parseControl(data.toString('utf8'));
+          if (control !== null && 'resize' in control) recording.resize(control.resize, connection.activeAt);
+        }
         this.#uses.count(session.id, 'bytesToService', data.length);
       },
       onAnswer: (data, isBinary) => {
         connection.activeAt = Date.now();
-        if (isBinary) this.#uses.count(session.id, 'bytesToClient', data.length);
+        if (isBinary && recording !== null) {
+          recording.output(data, connection.activeAt);
+          if (recording.isDue) this.#store(recording);
+        }
+        if (isBinary && session.kind === 'tunnel') {
+          this.#uses.count(session.id, 'bytesToClient', data.length);
+          this.#traffic.count(session.service_id, data.length);
+        }
         const control = isBinary ? null : parseControl(data.toString('utf8'));
         if (control !== null && 'exit' in control) connection.exitCode = control.exit;
       },
-      onEnd: () => this.#ended(connection),
+      onEnd: (closed) => this.#ended(connection, closed),
     });
   }
 
   /** Records the end once, as soon as either side has gone. */
-  #ended(connection: Connection): void {
+  #ended(connection: Connection, worker: Parameters<typeof reasonOfEnd>[1]): void {
     if (!this.#connections.delete(connection)) return;
-    const { session, exitCode } = connection;
-    const reason = connection.reason || (exitCode === null ? 'the connection was closed' : 'the command ended');
-    if (session.kind === 'tunnel') this.#uses.end(session);
+    const { session, exitCode, cause } = connection;
+    const reason = cause?.reason ?? reasonOfEnd(exitCode, worker);
+    if (session.kind === 'tunnel') this.#uses.end(session, reason);
+    if (connection.recording !== null) this.#record(connection.recording.flush());
     // A tunnel outlives its connections.
-    if (session.kind === 'shell' || connection.reason === ACCESS_ENDED)
+    if (session.kind === 'shell' || cause?.code === CLOSE.accessEnded)
       this.#record(this.#close(session, reason, exitCode));
+  }
+
+  #recordingOf({ id, columns, rows, command, recorded_until }: RemoteSessionRow): Recording | null {
+    if (recorded_until === null) return null;
+    const size = columns === null || rows === null ? null : { columns, rows };
+    const store = (part: number, content: Buffer) => insertRecordingPart(this.#db, id, part, content);
+    return new Recording({ size, command, beganAt: Date.now(), store });
+  }
+
+  /** Stores what a recording has so far. If that fails, the next look tries again. */
+  #store(recording: Recording): void {
+    recording.flush().catch((error: unknown) => {
+      this.#log.warn({ err: error }, `a recording is not stored yet: ${errorMessage(error)}`);
+    });
   }
 
   #close({ id, kind }: RemoteSessionRow, reason: string, exitCode: number | null): Promise<void> {
@@ -190,7 +253,10 @@ export class RemoteAccess {
   #record(work: Promise<void>): void {
     const recorded = work
       .catch((error: unknown) => {
-        this.#log.error({ err: error }, `the end of a session was not recorded: ${errorMessage(error)}`);
+        this.#log.error(
+          { err: error },
+          `the end, the traffic or the recording of a session was not stored: ${errorMessage(error)}`,
+        );
       })
       .finally(() => this.#ends.delete(recorded));
     this.#ends.add(recorded);
@@ -199,36 +265,36 @@ export class RemoteAccess {
   /** Ends what has lost its access or is idle. */
   async #watch(): Promise<void> {
     this.#looks += 1;
-    const now = Date.now();
-    for (const connection of this.#connections) {
-      if (connection.session.kind === 'shell' && now - connection.activeAt > IDLE_MS) {
-        end(connection, CLOSE.idle, 'it was idle for 15 minutes');
-      }
-    }
+    let lostAccess = new Map<string, string>();
     try {
-      await this.#watchAccess();
+      lostAccess = await this.#lookAtAccess();
       this.#failedLooks = 0;
     } catch (error) {
       this.#failedLooks += 1;
       this.#log.warn({ err: error }, `the access of open sessions is not known: ${errorMessage(error)}`);
-      if (this.#failedLooks < MAX_FAILED_LOOKS) return;
-      for (const connection of this.#connections) end(connection, CLOSE.goingAway, 'the database does not answer');
+      if (this.#failedLooks >= MAX_FAILED_LOOKS)
+        for (const connection of this.#connections) end(connection, NO_DATABASE);
+    }
+    const now = Date.now();
+    for (const connection of this.#connections) {
+      const { session, activeAt, recording } = connection;
+      if (recording !== null && this.#looks % LOOKS_PER_TOUCH === 0) this.#store(recording);
+      const cause = causeOfEnd({ kind: session.kind, activeAt }, now, lostAccess.get(session.id));
+      if (cause !== null) end(connection, cause);
     }
   }
 
-  async #watchAccess(): Promise<void> {
+  async #lookAtAccess(): Promise<Map<string, string>> {
     if (this.#looks % LOOKS_PER_SEARCH === 0) {
       for (const id of await lostShells(this.#db)) {
-        if (!this.#isOpen(id)) await endShell(this.#db, id, { reason: 'the API process ended' });
+        if (!this.#isOpen(id)) await endShell(this.#db, id, { reason: ENDING.reason });
       }
     }
+    if (this.#looks % LOOKS_PER_TOUCH === 0) await this.#traffic.report();
     const ids = [...new Set([...this.#connections].map(({ session }) => session.id))];
-    if (ids.length === 0) return;
+    if (ids.length === 0) return new Map();
     if (this.#looks % LOOKS_PER_TOUCH === 0) await touchSessions(this.#db, ids);
-    const without = new Set(await sessionsWithoutAccess(this.#db, ids));
-    for (const connection of this.#connections) {
-      if (without.has(connection.session.id)) end(connection, CLOSE.accessEnded, ACCESS_ENDED);
-    }
+    return sessionsWithoutAccess(this.#db, ids);
   }
 
   #isOpen(id: string): boolean {
@@ -241,16 +307,24 @@ export class RemoteAccess {
 }
 
 /** Ends a connection for a reason of the platform. The worker's end is ended at once, the client is told why. */
-function end(connection: Connection, code: number, reason: string): void {
-  if (connection.reason !== '') return;
-  connection.reason = reason;
+function end(connection: Connection, cause: EndCause): void {
+  if (connection.cause !== null) return;
+  connection.cause = cause;
   const { client, worker } = connection;
-  client.close(code, reason);
+  client.close(cause.code, cause.reason);
   worker?.terminate();
   client.resume();
   setTimeout(() => client.terminate(), LINGER_MS).unref();
 }
 
+/** The first line of a recorded shell, on its terminal or its standard error. */
+function recordedNotice({ columns }: RemoteSessionRow): Buffer {
+  const text = 'This shell is recorded.';
+  return columns === null ? Buffer.from(`\u0002${text}\n`) : Buffer.from(`${text}\r\n`);
+}
+
+/** Refuses an upgrade. No timeout of the server applies to its socket, so it is closed here if the client does not. */
 function refuse(socket: Duplex, status: string): void {
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

@@ -3,21 +3,25 @@ import { type Db, oneRow, rowsOf } from '../../shared/core/database/database-cli
 import { type AccessFacts, type OperationName, refusal } from '../../shared/identity/policy.js';
 import { LOST_SECONDS, type RemoteKind } from '../../shared/remote/model.js';
 import type { RemoteSessionRow } from '../../shared/remote/store.js';
+import { snapshotIsProtected } from '../../shared/variables/snapshot-store.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 import { isMfaMissing } from '../auth/authorize.js';
 
 /** The operations that must be permitted to the person who opens a session, when it begins and while it lasts. */
 const OPERATIONS = { shell: 'shell.open', tunnel: 'tunnel.open' } as const satisfies Record<RemoteKind, OperationName>;
 
-/** Uses a ticket and returns its session; null if there is none, it has expired, or that of a shell was used. */
-export function takeTicket(db: Db, kind: RemoteKind, ticketHash: Buffer): Promise<RemoteSessionRow | null> {
+/** Uses a ticket from a client's address and returns its session; null if there is none, it has expired, or that of a shell was used. */
+export function takeTicket(
+  db: Db,
+  { kind, ticketHash, address }: { kind: RemoteKind; ticketHash: Buffer; address: string },
+): Promise<RemoteSessionRow | null> {
   return oneRow<RemoteSessionRow>(
     db,
-    `update remote_sessions set opened_at = coalesce(opened_at, now()), seen_at = now()
+    `update remote_sessions set opened_at = coalesce(opened_at, now()), seen_at = now(), client_address = :address
       where ticket_hash = :ticketHash and kind = :kind and ended_at is null and expires_at > now()
         and (kind = 'tunnel' or opened_at is null)
       returning *`,
-    { kind, ticketHash },
+    { kind, ticketHash, address },
   );
 }
 
@@ -41,18 +45,16 @@ export async function endShell(db: Db, id: string, { reason, exitCode = null }: 
       { id, reason, exitCode },
     );
     if (row === null) return;
-    const { command, replica_id, opened_at, ended_at } = row;
+    const { command, opened_at, ended_at } = row;
     const seconds = Math.round((ended_at.getTime() - opened_at.getTime()) / 1000);
-    await insertAuditEntry(trx, auditOf(row, 'shell.end', { command, replica: replica_id, exitCode, reason, seconds }));
+    await insertAuditEntry(trx, auditOf(row, 'shell.end', { command, exitCode, reason, seconds }));
   });
 }
 
 /** Records the end of a tunnel's use in the audit log. */
 export async function noteTunnelUse(db: Db, row: RemoteSessionRow, facts: AuditDetails): Promise<void> {
-  const { port, replica_id } = row;
-  await db.transaction((trx) =>
-    insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, replica: replica_id, ...facts })),
-  );
+  const { port } = row;
+  await db.transaction((trx) => insertAuditEntry(trx, auditOf(row, 'tunnel.end', { port, ...facts })));
 }
 
 /** Closes a tunnel for good: its ticket opens no connection any more. */
@@ -64,8 +66,9 @@ export async function closeTunnel(db: Db, id: string, reason: string): Promise<v
 }
 
 /** Makes an audit entry of a session in the name of who opened it. */
-function auditOf(row: RemoteSessionRow, operation: string, details: Record<string, unknown>) {
+function auditOf(row: RemoteSessionRow, operation: string, facts: Record<string, unknown>) {
   const { id, kind, workspace_id, service_id, actor, user_id, credential, credential_id, request_id } = row;
+  const details = { ...facts, replica: row.replica_id, address: row.client_address };
   const path = `/services/${service_id}/${kind}s/${id}`;
   const who = { workspace_id, actor, user_id, credential, credential_id, request_id };
   return { ...who, operation, path, target_id: id, target_name: '', details };
@@ -81,37 +84,62 @@ export async function lostShells(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind'> &
+type FactsRow = Pick<RemoteSessionRow, 'id' | 'kind' | 'credential'> &
   Omit<AccessFacts, 'mfaMissing'> & {
     configuration: Partial<WorkspaceConfiguration>;
     secondFactor: boolean;
-    usable: boolean;
+    credentialLives: boolean;
+    serviceLives: boolean;
   };
 
-/** Returns which of these sessions must end: their key or browser session has ended, or its owner may not open one any more. */
-export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Promise<string[]> {
+/** Returns which of these sessions must end, by their ids, and why. */
+export async function sessionsWithoutAccess(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await rowsOf<FactsRow>(
     db,
-    `select r.id, r.kind, m.role, coalesce(k.scope, 'write') as scope, r.credential = 'key' as "withKey",
+    `select r.id, r.kind, r.credential, m.role, coalesce(k.scope, 'write') as scope, r.credential = 'key' as "withKey",
             u.email_verified_at is not null as "emailVerified",
             w.configuration, u.totp_confirmed_at is not null and (r.credential = 'key' or b.second_factor) as "secondFactor",
-            coalesce(e.protected, false) as "protectedEnvironment",
-            s.deleted_at is null and case r.credential
+            coalesce(e.protected, false) or (r.kind = 'shell' and n.id is not null and ${snapshotIsProtected('n')}) as "protectedEnvironment",
+            s.deleted_at is null as "serviceLives",
+            case r.credential
               when 'key' then k.revoked_at is null and (k.expires_at is null or k.expires_at > now()) and k.id is not null
-              else b.expires_at > now() and b.id is not null end as usable
+              else b.expires_at > now() and b.id is not null end as "credentialLives"
        from remote_sessions r
        join workspaces w on w.id = r.workspace_id
        join services s on s.id = r.service_id
        join users u on u.id = r.user_id
        left join environments e on e.id = s.environment_id
+       left join replicas p on p.id = r.replica_id
+       left join deployments d on d.id = p.deployment_id
+       left join snapshots n on n.id = d.snapshot_id
        left join memberships m on m.workspace_id = r.workspace_id and m.user_id = r.user_id
        left join api_keys k on r.credential = 'key' and k.id = r.credential_id
        left join sessions b on r.credential = 'session' and b.id = r.credential_id
       where r.id = any(?)`,
     [[...ids]],
   );
-  const mayGoOn = ({ usable, kind, configuration, secondFactor, ...facts }: FactsRow) =>
-    usable && refusal(OPERATIONS[kind], { ...facts, mfaMissing: isMfaMissing(configuration, secondFactor) }) === null;
-  const allowed = new Set(rows.filter(mayGoOn).map(({ id }) => id));
-  return ids.filter((id) => !allowed.has(id));
+  const reasons = new Map(rows.map((row) => [row.id, lostAccess(row)]));
+  return new Map(ids.map((id) => [id, reasons.get(id) ?? GONE] as const).filter(([, reason]) => reason !== ''));
+}
+
+const GONE = 'the service or its workspace was deleted';
+
+/** Returns why a session may not go on; '' if it may. */
+function lostAccess({
+  kind,
+  credential,
+  configuration,
+  secondFactor,
+  credentialLives,
+  serviceLives,
+  ...facts
+}: FactsRow): string {
+  if (!serviceLives) return GONE;
+  if (!credentialLives) {
+    return credential === 'key'
+      ? 'the key that opened it was revoked or expired'
+      : 'the browser session that opened it ended';
+  }
+  const refused = refusal(OPERATIONS[kind], { ...facts, mfaMissing: isMfaMissing(configuration, secondFactor) });
+  return refused === null ? '' : 'the role or the rights of its owner changed';
 }

@@ -10,11 +10,13 @@ interface Use {
   connections: number;
   bytesToService: number;
   bytesToClient: number;
+  /** How its last connection ended. */
+  reason: string;
   rest: NodeJS.Timeout | null;
 }
 
 /** The details of a tunnel's use in the audit log. */
-export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient'> & { seconds: number };
+export type UseFacts = Pick<Use, 'connections' | 'bytesToService' | 'bytesToClient' | 'reason'> & { seconds: number };
 
 /** Counts the connections of tunnels. A use begins with a connection and ends a little after the last one. */
 export class TunnelUses {
@@ -26,11 +28,6 @@ export class TunnelUses {
     this.#ended = ended;
   }
 
-  /** How many connections of a tunnel are open. */
-  openOf(id: string): number {
-    return this.#uses.get(id)?.open ?? 0;
-  }
-
   begin(session: RemoteSessionRow): void {
     const use = this.#uses.get(session.id) ?? {
       session,
@@ -39,6 +36,7 @@ export class TunnelUses {
       connections: 0,
       bytesToService: 0,
       bytesToClient: 0,
+      reason: '',
       rest: null,
     };
     this.#uses.set(session.id, use);
@@ -53,10 +51,11 @@ export class TunnelUses {
     if (use) use[direction] += bytes;
   }
 
-  end({ id }: RemoteSessionRow): void {
+  end({ id }: RemoteSessionRow, reason: string): void {
     const use = this.#uses.get(id);
     if (!use) return;
     use.open -= 1;
+    use.reason = reason;
     if (use.open === 0) use.rest = setTimeout(() => this.#finish(use), REST_MS);
   }
 
@@ -68,8 +67,8 @@ export class TunnelUses {
   #finish(use: Use): void {
     if (use.rest !== null) clearTimeout(use.rest);
     this.#uses.delete(use.session.id);
-    const { connections, bytesToService, bytesToClient } = use;
+    const { connections, bytesToService, bytesToClient, reason } = use;
     const seconds = Math.round((Date.now() - use.beganAt) / 1000);
-    this.#ended(use.session, { connections, bytesToService, bytesToClient, seconds });
+    this.#ended(use.session, { connections, bytesToService, bytesToClient, seconds, reason });
   }
 }

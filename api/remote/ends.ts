@@ -1,0 +1,27 @@
+import { CLOSE, IDLE_MS, type RemoteKind } from '../../shared/remote/model.js';
+
+/** Why the platform ends a session: the code of the WebSocket, and the reason for the client and the audit log. */
+export interface EndCause {
+  code: number;
+  reason: string;
+}
+
+const IDLE: EndCause = { code: CLOSE.idle, reason: 'it was idle for 15 minutes' };
+
+/** Returns why a session has to end at this time; null if it goes on. `lostAccess` says why its owner may not use it any more. Pure. */
+export function causeOfEnd(
+  { kind, activeAt }: { kind: RemoteKind; activeAt: number },
+  now: number,
+  lostAccess: string | undefined,
+): EndCause | null {
+  if (lostAccess !== undefined) return { code: CLOSE.accessEnded, reason: lostAccess };
+  return kind === 'shell' && now - activeAt >= IDLE_MS ? IDLE : null;
+}
+
+/** Returns how a session ended that the platform has not ended. `worker` is how its worker closed, null if the client left first. */
+export function reasonOfEnd(exitCode: number | null, worker: { code: number; reason: string } | null): string {
+  if (worker === null) return 'the client left';
+  if (worker.code === CLOSE.notFound) return worker.reason;
+  if (exitCode !== null) return 'the command ended';
+  return worker.code === 1000 ? 'the connection was closed' : worker.reason || 'the worker went away';
+}
