@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
-/** A failed request. `status` is 0 if there was no answer. */
+/** A failed API request. `status` is 0 if there was no answer. */
 export class ApiError extends CliError {
   readonly status: number;
   readonly code: string;
-  /** Seconds after which the API accepts another request; 0 if it named none. */
+  /** Seconds until a request may be sent again (Retry-After); 0 if the API named none. */
   readonly retryAfter: number;
 
   constructor(status: number, code: string, message: string, retryAfter = 0) {
@@ -17,7 +17,7 @@ export class ApiError extends CliError {
     this.retryAfter = retryAfter;
   }
 
-  /** True if the same request may succeed later: no answer, an overloaded server, or a limit. */
+  /** True if the same request may succeed later: no answer arrived, the server failed, or a rate limit was reached. */
   get passing(): boolean {
     return this.exitCode === EXIT.unreachable || this.exitCode === EXIT.rateLimited || this.status >= 500;
   }
@@ -30,12 +30,10 @@ export interface Answer {
 }
 
 const ANSWER_MS = 60_000;
-/**
- * Pauses before a request is tried again. They are short, because a command should not hang if no installation answers.
- */
+/** Pauses before retries. They are short, because a command must not hang if the API does not answer. */
 const PAUSES_MS = [200, 600];
 
-/** Sends one request. Throws ApiError for every answer that is not a success. */
+/** Sends one request. Throws ApiError unless the answer is a success. */
 export async function send(
   url: string,
   init: { method: string; headers?: Record<string, string>; body?: unknown; signal?: AbortSignal },
@@ -53,7 +51,7 @@ export async function send(
       },
       body: init.body === undefined ? null : JSON.stringify(init.body),
       signal: AbortSignal.any(signals),
-      // A redirect could lead the key to another host.
+      // Following a redirect could send the API key to another host.
       redirect: 'manual',
     });
     text = await response.text();
@@ -100,7 +98,7 @@ function reasonOf(error: unknown): string {
   return text === 'ECONNREFUSED' ? 'the connection was refused' : text;
 }
 
-/** Requests of the versioned API with a key. */
+/** A client of the versioned API for one workspace. */
 export class ApiClient {
   readonly url: string;
   readonly workspaceId: string;
@@ -114,23 +112,23 @@ export class ApiClient {
     this.#signal = init.signal;
   }
 
-  /** The key, for git. */
+  /** The API key, which git needs as a password. */
   get key(): string {
     return this.#key;
   }
 
-  /** Reads below the workspace's path. Waits through a short outage. */
+  /** Reads a path below the workspace. Retries, so that a short outage is bridged. */
   get<T>(path: string): Promise<T> {
     return this.#retrying(() => this.once<T>('GET', path));
   }
 
-  /** Writes below the workspace's path. A repetition has the same Idempotency-Key, so nothing is done twice. */
+  /** Writes to a path below the workspace. Retries use the same Idempotency-Key, so nothing is done twice. */
   write<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: unknown = {}): Promise<T> {
     const headers = { 'Idempotency-Key': randomUUID() };
     return this.#retrying(() => this.once<T>(method, path, body, headers));
   }
 
-  /** Makes one attempt. Throws ApiError. */
+  /** Makes one attempt, without retries. Throws ApiError. */
   async once<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
     const answer = await send(`${this.url}/api/v1/workspaces/${this.workspaceId}${path}`, {
       method,

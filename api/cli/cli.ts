@@ -19,23 +19,22 @@ export interface GlobalOptions {
 export interface Surroundings extends Streams {
   env: NodeJS.ProcessEnv;
   cwd: string;
-  /** The words of the command line. */
   args: readonly string[];
-  /** Aborted when the user interrupts the command. */
+  /** Aborts when the user presses Ctrl-C. */
   signal: AbortSignal;
 }
 
 export const DEFAULT_URL = 'http://localhost:3000';
 
-/** The surroundings of one command, and the caller that it acts for. */
+/** What one command needs: options, terminal, and a client of the API. */
 export class Cli {
   readonly options: GlobalOptions;
   readonly terminal: Terminal;
-  /** For commands whose bytes pass unchanged. */
+  /** The raw streams, for commands that pass bytes on unchanged. */
   readonly streams: Streams;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** The words after `--`: the command to run elsewhere. */
+  /** The arguments after `--`: the command to run on the platform. */
   readonly command: readonly string[];
   readonly signal: AbortSignal;
   readonly #path: string;
@@ -71,7 +70,7 @@ export class Cli {
     return this.#path;
   }
 
-  /** Returns a client of the API with the caller's key. Throws 3 if there is no key. */
+  /** Returns a client of the API with the user's key. Exit code 3 if the user is not signed in. */
   client(): Promise<ApiClient> {
     this.#client ??= this.#open();
     return this.#client;
@@ -102,14 +101,14 @@ export class Cli {
     return services.filter(({ lifecycleStatus }) => lifecycleStatus !== 'deleted');
   }
 
-  /** Returns the service with this id or name. Throws 5 if it does not exist. */
+  /** Returns the service with this id or name. Exit code 5 if it does not exist. */
   async serviceNamed(name: string): Promise<Service> {
     return pickService(await this.services(), name);
   }
 
   /**
-   * Returns the service from --service, RNV_SERVICE or the folder's link. Throws 2 if there is none, 5 if it does not
-   * exist.
+   * Returns the service that --service, RNV_SERVICE or the folder's link names. Exit code 2 if none of them names one,
+   * 5 if the service does not exist.
    */
   async service(folder = this.cwd): Promise<Service> {
     const found = await this.namedService(folder);
@@ -120,7 +119,7 @@ export class Cli {
     );
   }
 
-  /** Returns the service from an option, RNV_SERVICE or the folder; null if none names one. */
+  /** Returns the service that --service, RNV_SERVICE or the folder's link names; null if none of them names one. */
   async namedService(folder: string): Promise<Service | null> {
     const name = this.options.service ?? (this.env.RNV_SERVICE || undefined);
     if (name !== undefined) return this.serviceNamed(name);
@@ -134,7 +133,7 @@ export class Cli {
     );
   }
 
-  /** Returns the id of the service to which the folder or a parent is linked, in this installation and workspace. */
+  /** Returns the id of the service to which the folder, or a folder above it, is linked in this workspace. */
   async #linkOf(folder: string): Promise<string | null> {
     const { links } = await this.settings();
     if (Object.keys(links).length === 0) return null;
@@ -154,14 +153,16 @@ export class Cli {
     });
   }
 
-  /** Asks for confirmation; --yes confirms. The Enter key alone answers `initial`. Throws 130 for no. */
+  /** Asks for confirmation, unless --yes is given. The Enter key alone answers `initial`. Exit code 130 for no. */
   async confirm(message: string, initial = false): Promise<void> {
     if (this.options.yes) return;
     if (!(await this.terminal.confirm(message, initial))) throw new CliError(EXIT.interrupted, 'Nothing was done.');
   }
 }
 
-/** Returns an installation's address, without a slash at the end and without the API's own path. Throws 2. */
+/**
+ * Returns an installation's address without the API's path and without a slash at the end. Exit code 2 if it is no URL.
+ */
 export function normalUrl(text: string): string {
   const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `https://${text}`;
   let url: URL;
@@ -175,7 +176,7 @@ export function normalUrl(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '').replace(/\/api(\/v1)?$/, '');
 }
 
-/** Returns the workspaces in which a key may act: the one for which it was made. */
+/** Returns the workspaces of an API key. The list has one entry: the workspace for which the key was created. */
 export async function workspacesOf(url: string, key: string, signal: AbortSignal): Promise<Workspace[]> {
   const { body } = await send(`${url}/api/v1/workspaces`, {
     method: 'GET',
@@ -202,7 +203,9 @@ function chooseLogin(logins: readonly Login[], url: string | undefined, workspac
   throw new CliError(EXIT.notSignedIn, `You have no key for the workspace ${workspace}: run rnv login --workspace`);
 }
 
-/** Returns the service with this id or name, or with this name in addresses. Throws 5, and 2 if several have the name. */
+/**
+ * Returns the service with this id, name, or name in URLs. Exit code 5 if there is none, 2 if several have the name.
+ */
 export function pickService(services: readonly Service[], text: string): Service {
   const byId = services.find(({ id }) => id === text);
   if (byId) return byId;

@@ -1,25 +1,25 @@
 import type { Deployment } from './api-types.js';
 import { oneLine, printable, seconds, shortId } from './terminal-text.js';
 
-/** Formats deployments for the terminal. Pure: the API's answer and the time are given. */
+/** Formats deployments for the terminal, without I/O and without a clock. */
 
 type Step = Deployment['steps'][number];
 
 const WIDTH = 9;
 const MAX_ERROR_LINES = 12;
 
-/** Returns the line of a step that has ended: `  build    11.8 s   usually 14 s`. */
+/** Formats a step that has ended: `  build    11.8 s   usually 14 s`. */
 export function stepLine(step: Step, note: string): string {
   const ms = Date.parse(step.finishedAt ?? step.startedAt) - Date.parse(step.startedAt);
   return `  ${step.name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${note}`}`;
 }
 
-/** Returns the line of the running step, after `ms`. */
+/** Formats the step that runs, `ms` milliseconds after its start. */
 export function runningLine(name: string, ms: number, note: string): string {
   return `  ${name.padEnd(WIDTH)}${seconds(ms).padStart(7)}${note === '' ? '' : `   ${oneLine(note)}`}`;
 }
 
-/** Returns the median build time of deployments that went live. Null if fewer than two built something. */
+/** Returns the median build time of live deployments. In milliseconds; null if fewer than two were built. */
 export function usualBuild(earlier: readonly Deployment[]): number | null {
   const times = earlier
     .filter(({ status }) => status === 'live')
@@ -31,12 +31,12 @@ export function usualBuild(earlier: readonly Deployment[]): number | null {
   return times.length < 2 ? null : (times[Math.floor(times.length / 2)] ?? null);
 }
 
-/** Returns the time from request to end, in milliseconds. */
+/** Returns the milliseconds from the request to the end; 0 while the deployment runs. */
 export function wholeTime({ createdAt, finishedAt }: Deployment): number {
   return finishedAt === null ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
 }
 
-/** Returns the cause of a failure, indented. The log has the rest. */
+/** Returns the lines of a deployment's error, indented. */
 export function errorLines({ error }: Deployment): string[] {
   const lines = printable(error)
     .split('\n')
@@ -45,7 +45,7 @@ export function errorLines({ error }: Deployment): string[] {
   return shown.map((line) => `    ${line}`);
 }
 
-/** Returns lines about what still serves after an unsuccessful deployment, and where to read more. */
+/** Returns lines that tell what still runs after a failed deployment, and where to read more. */
 export function afterFailure(deployment: Deployment, liveDeploymentId: string | null, serviceName: string): string {
   const serves =
     liveDeploymentId === null ? 'No release is live yet.' : `Release ${shortId(liveDeploymentId)} is still live.`;

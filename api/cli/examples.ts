@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** An example for the help of each command, by its name without `rnv`. */
+/** Command without `rnv` → the example in its help. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   login: 'rnv login --url https://ranvier.example.com --email you@example.com',
   logout: 'rnv logout --all',
@@ -43,6 +43,22 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'volumes create': 'rnv volumes create uploads --path /data --size 1 -s shop',
   'volumes resize': 'rnv volumes resize uploads --size 5 -s shop',
   'volumes delete': 'rnv volumes delete uploads -s shop',
+  backups: 'rnv backups -s shop',
+  'backups list': 'rnv backups list -s shop',
+  'backups create': 'rnv backups create --pause -s shop',
+  'backups restore': 'rnv backups restore 4f2c1a -s shop',
+  plan: 'rnv plan --environment shop/Production --exit-code',
+  apply: 'rnv apply --environment shop/Production --yes',
+  import: 'rnv import docker-compose.yml --repository https://git.example.com/shop.git',
+  new: 'rnv new node-red --set user=anna',
+  templates: 'rnv templates',
+  pull: 'rnv pull --environment shop/Production',
+  stacks: 'rnv stacks applies shop',
+  'stacks applies': 'rnv stacks applies shop --json',
+  'stacks rollback': 'rnv stacks rollback shop 0198c0de-0000-7000-8000-000000000003',
+  environments: 'rnv environments',
+  'environments list': 'rnv environments list --json',
+  'environments create': 'rnv environments create Staging --clone-from shop/Production --values secrets.json',
   previews: 'rnv previews -s shop',
   'previews list': 'rnv previews list -s shop',
   'previews create': 'rnv previews create new-cart -s shop',
@@ -56,7 +72,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'db restore': 'rnv db restore orders-db 4f2c1a',
 };
 
-/** Adds the example to the help of each command below this one, if there is one. */
+/** Adds its example to the help of each command below this one. */
 export function addExamples(command: Command, path: readonly string[] = []): void {
   for (const child of command.commands) {
     const name = [...path, child.name()];

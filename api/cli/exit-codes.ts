@@ -1,6 +1,6 @@
 import { escaped } from './terminal-text.js';
 
-/** How `rnv` ends. Scripts rely on these numbers. */
+/** The exit codes of `rnv`. Scripts rely on these numbers. */
 export const EXIT = {
   done: 0,
   unexpected: 1,
@@ -13,12 +13,12 @@ export const EXIT = {
   unreachable: 8,
   failed: 20,
   cancelled: 21,
-  /** The wait timed out; the work continues. */
+  /** The timeout was reached; the work continues on the platform. */
   timedOut: 22,
   interrupted: 130,
 } as const;
 
-/** Ends the command with a message for people, which may quote others, and an exit code for scripts. */
+/** An error that ends `rnv` with a message for the user and an exit code for scripts. */
 export class CliError extends Error {
   readonly exitCode: number;
 
@@ -30,7 +30,7 @@ export class CliError extends Error {
   }
 }
 
-/** Returns the error for an answer that cannot be asked without a terminal. `flag` provides the answer. */
+/** Returns the error for a question without a terminal to ask in. `flag` is the option that answers it. */
 export function missingAnswer(what: string, flag: string): CliError {
   return new CliError(EXIT.usage, `${what}: give ${flag} (there is no terminal to ask in)`);
 }
@@ -49,7 +49,7 @@ const BY_STATUS: Readonly<Record<number, ExitCode>> = {
   504: EXIT.unreachable,
 };
 
-/** Returns the exit code for a failed answer of the API. */
+/** Returns the exit code for an HTTP status of the API. */
 export function exitCodeOf(status: number): ExitCode {
   return BY_STATUS[status] ?? EXIT.unexpected;
 }

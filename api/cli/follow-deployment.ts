@@ -10,19 +10,17 @@ import { waitUntil } from './wait-until.js';
 export interface FollowOptions {
   /** In milliseconds. */
   timeout: number;
-  /** True to show every line of the log. */
   verbose: boolean;
 }
 
 const QUICK_MS = 500;
 const CALM_MS = 1000;
-/** After this time, a delay of half a second does not matter. */
+/** After this time the polling interval is CALM_MS instead of QUICK_MS. */
 const CALM_AFTER_MS = 20_000;
 
 /**
- * Shows a deployment until it has ended. Throws 20 if it failed, 21 if it was cancelled, 22 after the timeout.
- * After the timeout the deployment continues. The deployment's record decides how it ended; the log is only shown.
- * Waits through outages.
+ * Prints a deployment's progress until it has ended. Exit code 20 if it failed, 21 if it was cancelled, 22 after the
+ * timeout, when it continues. Waits through outages of the API.
  */
 export async function followDeployment(
   cli: Cli,
@@ -82,7 +80,7 @@ function stillRunning(id: string, deployment: Deployment | null, timeout: number
   );
 }
 
-/** Prints each step once, when it has ended, and shows the running one. */
+/** Prints each step once, when it has ended. Rewrites one line for the step that runs. */
 class StepView {
   readonly #cli: Cli;
   readonly #usual: number | null;
@@ -122,7 +120,7 @@ class StepView {
   }
 }
 
-/** Reads the log of a deployment: all of it with --verbose, otherwise the newest line for a terminal. */
+/** Prints a deployment's log with --verbose. Otherwise the newest line is a part of the progress line. */
 class LogTail {
   readonly #cli: Cli;
   readonly #api: ApiClient;
@@ -136,7 +134,7 @@ class LogTail {
     this.#log = verbose ? new LogCursor(api, path, 0) : null;
   }
 
-  /** Prints new lines, with --verbose. Otherwise returns the newest line, for the line of progress. */
+  /** Prints new lines with --verbose. Otherwise returns the newest line for the progress line. */
   async read(): Promise<string> {
     const { terminal } = this.#cli;
     if (this.#log !== null) {
@@ -148,7 +146,7 @@ class LogTail {
     return items.at(-1)?.message ?? '';
   }
 
-  /** Prints the remaining lines, with --verbose. Ignores failed requests. */
+  /** Prints the last lines with --verbose. Failed requests are ignored. */
   async rest(): Promise<void> {
     if (this.#log !== null) await this.read().catch(() => undefined);
   }

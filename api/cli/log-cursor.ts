@@ -3,7 +3,7 @@ import type { LogBatch, LogLine } from './api-types.js';
 
 const BATCH = 500;
 
-/** A position in a log. `path` is the log's path with its filters, `at` the cursor of an earlier answer. */
+/** A position in a log. `path` is the URL path with its filters, `at` a cursor from an earlier answer. */
 export class LogCursor {
   readonly #api: ApiClient;
   readonly #path: string;
@@ -15,7 +15,7 @@ export class LogCursor {
     this.#at = at;
   }
 
-  /** Shows new lines and returns their number. Throws ApiError. No line is shown twice. */
+  /** Calls `show` for each new line, and returns how many there were. Throws ApiError; no line is shown twice. */
   async read(show: (line: LogLine) => void): Promise<number> {
     let count = 0;
     for (let more = true; more; ) {
@@ -28,7 +28,6 @@ export class LogCursor {
     return count;
   }
 
-  /** The cursor after the lines that were shown. */
   get at(): number {
     return this.#at;
   }

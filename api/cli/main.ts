@@ -5,12 +5,12 @@ import { CliError, EXIT } from './exit-codes.js';
 import { createProgram } from './program.js';
 import { escaped } from './terminal-text.js';
 
-/** `rnv`, the command line for people who deploy. It uses only the API, and no other part of the platform. */
+/** `rnv`, the command line for users. It calls the API only, and imports no server code. */
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'];
 const interruption = new AbortController();
 
-/** Adds `completion`. Only this command loads the library. */
+/** Adds the command `completion`. The library is loaded for this command only. */
 async function addCompletion(program: Command, [command]: readonly string[]): Promise<void> {
   if (command === 'completion' || command === 'complete') {
     const { default: tab } = await import('@bomb.sh/tab/commander');
@@ -29,7 +29,7 @@ function versionOf(): string {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-/** Runs the command line and returns its exit code. Errors are printed on stderr. */
+/** Runs a command line and returns its exit code. Prints errors on stderr. */
 async function main(args: readonly string[]): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
   const surroundings = { env, cwd: process.cwd(), args, stdin, stdout, stderr, signal: interruption.signal };
@@ -39,7 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
     await program.parseAsync(args, { from: 'user' });
     return EXIT.done;
   } catch (error) {
-    // The library has already printed its message and the usage.
+    // Commander has already printed its message and the usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (stderr.isTTY) stderr.write('\r\u001b[2K');
     if (interruption.signal.aborted) {
@@ -58,11 +58,11 @@ async function main(args: readonly string[]): Promise<number> {
 
 process.once('SIGINT', () => interruption.abort());
 process.once('SIGTERM', () => interruption.abort());
-// The program that reads this output, such as head, has ended.
+// EPIPE: the program that reads rnv's output, for example `head`, has ended.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   process.exit(error.code === 'EPIPE' ? EXIT.done : EXIT.unexpected),
 );
 
 const code = await main(process.argv.slice(2));
-// Output to a pipe may not be written yet.
+// The empty write ends after all earlier output to a pipe was written.
 process.stdout.write('', () => process.exit(code));

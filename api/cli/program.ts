@@ -9,6 +9,7 @@ import * as status from './commands/status.js';
 import { up } from './commands/up.js';
 import { addExamples } from './examples.js';
 import { addServiceCommands, duration, type Parts } from './service-commands.js';
+import { addStackCommands } from './stack-commands.js';
 
 const NOTES = `
 The variables RNV_URL, RNV_KEY and RNV_SERVICE take precedence over the stored address, key and service. Data goes to stdout, everything
@@ -23,7 +24,7 @@ Examples:
 
 const KINDS = ['web', 'static', 'private', 'worker', 'cron'];
 
-/** Returns the commands of `rnv`. Their actions reject with CliError. */
+/** Builds the commands of `rnv`. Their actions reject with CliError. */
 export function createProgram(surroundings: Surroundings, version: string): Command {
   const program = new Command('rnv')
     .description('Deploys and manages services of a Ranvier installation')
@@ -39,7 +40,7 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .exitOverride()
     .addHelpText('after', NOTES);
 
-  /** Runs a command's function with its arguments and options. */
+  /** Returns a commander action that calls `work` with the command's arguments and options. */
   const acts: Parts['acts'] = <Args extends unknown[]>(work: (cli: Cli, ...args: Args) => Promise<unknown>) => {
     return async (...given: unknown[]) => {
       given.pop();
@@ -81,7 +82,7 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .addOption(new Option('--kind <kind>', 'the kind of the new service').choices(KINDS).default('web'))
     .action(acts(init));
   verbose(waits(program.command('up')))
-    .description('deploy the files of a folder')
+    .description('deploy the files of a folder; create its service on first use')
     .argument('[dir]', 'the folder (default: the current folder)')
     .option('--name <name>', 'the name of the service, if it has to be created')
     .action(acts(up));
@@ -93,7 +94,7 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .action(acts(deploying.deploy));
   program
     .command('status')
-    .description('show the live release, and deployments that run or wait')
+    .description('show each service with its live release and its open deployments')
     .action(acts(status.status));
   program
     .command('services')
@@ -121,6 +122,7 @@ export function createProgram(surroundings: Surroundings, version: string): Comm
     .argument('[id]', 'the id of the deployment to return to, or its last characters')
     .action(acts(deploying.rollback));
   addServiceCommands(program, { acts, waits, verbose });
+  addStackCommands(program, { acts, waits, verbose });
   addExamples(program);
   return program;
 }

@@ -4,10 +4,10 @@ import { WebSocket } from 'ws';
 import type { ApiClient } from './api-client.js';
 import { CliError, EXIT } from './exit-codes.js';
 
-/** A receiver with more to receive makes its sender wait, in bytes. */
+/** Maximum bytes that are buffered for a slow receiver. Beyond it, the sender has to wait. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
-/** Opens the WebSocket that the API named. This computer may know the installation by another address. Throws 8. */
+/** Opens a WebSocket whose address the API returned. Exit code 8 if it cannot be reached. */
 export async function openSocket(api: ApiClient, address: string): Promise<WebSocket> {
   const socket = new WebSocket(reachable(api.url, address), { perMessageDeflate: false });
   try {
@@ -19,13 +19,13 @@ export async function openSocket(api: ApiClient, address: string): Promise<WebSo
   return socket;
 }
 
-/** Returns the WebSocket's address below the URL that `rnv` uses: a proxy may give the installation another one. */
+/** Replaces the host of a WebSocket's address by the one that `rnv` uses, which may differ behind a proxy. */
 function reachable(installation: string, address: string): string {
   const { pathname } = new URL(address);
   return `${installation.replace(/^http/, 'ws')}${pathname.slice(pathname.indexOf('/api/'))}`;
 }
 
-/** Sends what a stream has, and the end of it. The stream waits while the socket takes nothing. */
+/** Sends a stream's bytes and its end. Pauses the stream while the socket's buffer is full. */
 export function sendAll(from: Readable, socket: WebSocket): void {
   from.on('data', (chunk: Buffer) => {
     if (socket.readyState !== WebSocket.OPEN) return;
@@ -39,7 +39,7 @@ export function sendAll(from: Readable, socket: WebSocket): void {
   });
 }
 
-/** Writes a message. The socket waits until the stream takes more. */
+/** Writes a message to a stream. Pauses the socket while the stream's buffer is full. */
 export function deliver(bytes: Buffer, to: NodeJS.WritableStream | Writable, socket: WebSocket): void {
   if (to.write(bytes)) return;
   socket.pause();

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Cli } from './cli.js';
+import * as backups from './commands/backups.js';
 import * as tunnels from './commands/connect.js';
 import * as data from './commands/data.js';
 import * as domains from './commands/domains.js';
@@ -12,7 +13,9 @@ import * as shells from './commands/shell.js';
 import * as volumes from './commands/volumes.js';
 import { parseDuration } from './terminal-text.js';
 
-/** Helpers that add commands. `acts` runs a function with arguments and options, `waits` adds the options of waiting. */
+/**
+ * Helpers to declare commands. `acts` makes the action of a command, `waits` adds the options of commands that wait.
+ */
 export interface Parts {
   acts: <Args extends unknown[]>(
     work: (cli: Cli, ...args: Args) => Promise<unknown>,
@@ -21,12 +24,13 @@ export interface Parts {
   verbose: (command: Command) => Command;
 }
 
-/** Adds the commands about what belongs to one service. */
+/** Adds the commands that concern one service. */
 export function addServiceCommands(program: Command, parts: Parts): void {
   addLife(program, parts);
   addVariables(program, parts);
   addNames(program, parts);
   addVolumes(program, parts);
+  addBackups(program, parts);
   addDatabases(program, parts);
 }
 
@@ -57,16 +61,16 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     .action(acts(scaling.ps));
   program
     .command('scale')
-    .description('set the number of replicas, or the bounds of automatic scaling')
+    .description('set the number of replicas, the bounds of automatic scaling, or the plan')
     .argument('[replicas]', 'the number of replicas', wholeNumber)
     .option('--min <number>', 'the minimum number of replicas, for automatic scaling', wholeNumber)
     .option('--max <number>', 'the maximum number of replicas, for automatic scaling', wholeNumber)
     .option('--plan <plan>', 'the plan: CPU and memory of each replica')
     .action(acts(scaling.scale));
   waits(program.command('run'))
-    .description('run a command with the live release, print its output, and end with its exit code')
+    .description('run a command with the live release, print its output, and exit with its exit code')
     .argument('[service]', 'the service: its name or id')
-    .argument('[command...]', 'the command, after --; without it a cron service runs its own')
+    .argument('[command...]', 'the command, after --; without it, a cron service runs its own command')
     .option('--plan <plan>', 'the plan: CPU and memory of the command')
     .addOption(new Option('--limit <duration>', 'end the command after this time (default: 1h)').argParser(duration))
     .action(
@@ -82,7 +86,7 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     .action(acts((cli, service: string | undefined) => shells.shell(cli, service)));
   program
     .command('exec')
-    .description('run a command in a running replica, and end with its exit code')
+    .description('run a command in a running replica, and exit with its exit code')
     .argument('[service]', 'the service: its name or id')
     .argument('[command...]', 'the command, after --')
     .action(
@@ -92,20 +96,20 @@ function addLife(program: Command, { acts, waits }: Parts): void {
     );
   program
     .command('connect')
-    .description('open a local port that leads to a service or database in its private network')
+    .description('forward a local port to a service or database in its private network')
     .argument('[service]', 'the service: its name or id')
     .option('--port <number>', 'the local port (default: a free one)', portNumber)
-    .option('--to <number>', 'the port of the service (default: where it listens)', portNumber)
+    .option('--to <number>', 'the port of the service (default: the one on which it listens)', portNumber)
     .action(acts(tunnels.connect));
   for (const [name, what, work] of [
-    ['psql', 'run psql of this computer with a database', tunnels.psql],
-    ['redis-cli', 'run redis-cli of this computer with a database', tunnels.redisCli],
+    ['psql', 'open psql on this computer, connected to a database', tunnels.psql],
+    ['redis-cli', 'open redis-cli on this computer, connected to a database', tunnels.redisCli],
   ] as const) {
     program
       .command(name)
       .description(what)
-      .argument('<database>')
-      .argument('[arguments...]', 'arguments of the client, after --')
+      .argument('<database>', 'the database: its name or id')
+      .argument('[arguments...]', 'arguments for the client program, after --')
       .action(acts((cli, database: string, words: string[]) => work(cli, database, words)));
   }
   program.command('runs').description('list the runs of a service').action(acts(runs.runs));
@@ -123,20 +127,20 @@ function addVariables(program: Command, { acts }: Parts): void {
   variables
     .command('set')
     .description('set variables; the value is read from a prompt or from stdin')
-    .argument('<key...>')
+    .argument('<key...>', 'the names of the variables')
     .addOption(scope())
     .action(acts(env.set));
   variables
     .command('unset')
     .alias('rm')
     .description('delete variables')
-    .argument('<key...>')
+    .argument('<key...>', 'the names of the variables')
     .action(acts((cli, keys: string[]) => env.unset(cli, keys)));
   variables
     .command('push')
     .alias('import')
     .description('set the variables of a .env file or of stdin; other variables are kept')
-    .argument('[file]')
+    .argument('[file]', 'the .env file; stdin if absent')
     .addOption(scope())
     .action(acts(env.push));
   variables
@@ -148,28 +152,55 @@ function addVariables(program: Command, { acts }: Parts): void {
 
 function addVolumes(program: Command, { acts }: Parts): void {
   const size = () =>
-    new Option('--size <gigabytes>', 'its size in gigabytes').argParser(gigabytes).makeOptionMandatory();
-  const folders = program.command('volumes').description('manage folders of a service that outlive its releases');
+    new Option('--size <gigabytes>', 'the size in gigabytes').argParser(gigabytes).makeOptionMandatory();
+  const folders = program.command('volumes').description('manage the volumes of a service');
   folders.command('list', { isDefault: true }).alias('ls').description('list the volumes').action(acts(volumes.list));
   folders
     .command('create')
     .description('create a volume, which the next release mounts')
-    .argument('<name>')
-    .requiredOption('--path <path>', 'where the application sees it, such as /data')
+    .argument('<name>', 'the name of the volume')
+    .requiredOption('--path <path>', 'the path at which the volume is mounted, such as /data')
     .addOption(size())
     .action(acts(volumes.create));
   folders
     .command('resize')
     .description('make a volume larger')
-    .argument('<name>')
+    .argument('<name>', 'the name of the volume')
     .addOption(size())
     .action(acts(volumes.resize));
   folders
     .command('delete')
     .alias('rm')
     .description('delete a volume with its content')
-    .argument('<name>')
+    .argument('<name>', 'the name of the volume')
     .action(acts((cli, name: string) => volumes.remove(cli, name)));
+}
+
+function addBackups(program: Command, { acts, waits }: Parts): void {
+  const copies = program
+    .command('backups')
+    .description('manage the backups of a database or of the volumes of a service');
+  copies
+    .command('list', { isDefault: true })
+    .alias('ls')
+    .description('list the backups')
+    .action(acts(async (cli) => backups.list(cli, await cli.service())));
+  waits(copies.command('create'))
+    .description('back up now')
+    .option('--pause', 'pause the service while its volumes are copied, so that all files are of one instant')
+    .action(
+      acts(async (cli, options: Parameters<typeof backups.create>[2]) =>
+        backups.create(cli, await cli.service(), options),
+      ),
+    );
+  waits(copies.command('restore'))
+    .description('restore a backup; by default the newest good one')
+    .argument('[id]', 'the id of a backup, or its last characters')
+    .action(
+      acts(async (cli, id: string | undefined, options: Parameters<typeof backups.restore>[3]) =>
+        backups.restore(cli, await cli.service(), id, options),
+      ),
+    );
 }
 
 function gigabytes(text: string): number {
@@ -188,10 +219,10 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
     names
       .command(name)
       .description(what)
-      .argument('<hostname>')
+      .argument('<hostname>', 'the host name, such as shop.example.com')
       .action(acts((cli, hostname: string) => work(cli, hostname)));
   }
-  const branches = program.command('previews').description('manage the previews of other branches');
+  const branches = program.command('previews').description('manage the previews of a service');
   branches
     .command('list', { isDefault: true })
     .alias('ls')
@@ -200,20 +231,18 @@ function addNames(program: Command, { acts, waits, verbose }: Parts): void {
   verbose(waits(branches.command('create')))
     .alias('add')
     .description('create a preview of a branch')
-    .argument('<branch>')
+    .argument('<branch>', 'the name of the branch')
     .action(acts(previews.add));
   branches
     .command('delete')
     .alias('close')
     .description('delete the preview of a branch')
-    .argument('<branch>')
+    .argument('<branch>', 'the name of the branch')
     .action(acts((cli, branch: string) => previews.close(cli, branch)));
 }
 
 function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
-  const databases = program
-    .command('db')
-    .description('manage databases, which are reachable only inside the private network');
+  const databases = program.command('db').description('manage the databases of the workspace');
   databases.command('list', { isDefault: true }).alias('ls').description('list the databases').action(acts(data.list));
   verbose(waits(databases.command('create')))
     .description('create a database')
@@ -224,26 +253,34 @@ function addDatabases(program: Command, { acts, waits, verbose }: Parts): void {
   databases
     .command('attach')
     .description('set a variable of a service to the URL of a database')
-    .argument('<database>')
+    .argument('<database>', 'the database: its name or id')
     .option('--as <key>', 'the name of the variable (default: DATABASE_URL or REDIS_URL)')
     .action(acts(data.attach));
   databases
     .command('backups')
     .description('list the backups of a database')
-    .argument('<database>')
-    .action(acts((cli, name: string) => data.backups(cli, name)));
+    .argument('<database>', 'the database: its name or id')
+    .action(acts(async (cli, name: string) => backups.list(cli, await data.find(cli, name))));
   waits(databases.command('backup'))
     .description('back up a database now')
-    .argument('<database>')
-    .action(acts(data.backup));
+    .argument('<database>', 'the database: its name or id')
+    .action(
+      acts(async (cli, name: string, options: Parameters<typeof backups.create>[2]) =>
+        backups.create(cli, await data.find(cli, name), options),
+      ),
+    );
   waits(databases.command('restore'))
-    .description('restore a database from a backup; by default from the newest good one')
-    .argument('<database>')
+    .description('restore a database from a backup; by default from the newest successful one')
+    .argument('<database>', 'the database: its name or id')
     .argument('[id]', 'the id of a backup, or its last characters')
-    .action(acts(data.restore));
+    .action(
+      acts(async (cli, name: string, id: string | undefined, options: Parameters<typeof backups.restore>[3]) =>
+        backups.restore(cli, await data.find(cli, name), id, options),
+      ),
+    );
 }
 
-/** Returns the milliseconds of a duration such as 15m. Throws InvalidArgumentError. */
+/** Parses a duration such as 15m into milliseconds. Throws InvalidArgumentError. */
 export function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === null || ms <= 0) throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 2h.');

@@ -1,6 +1,6 @@
 import { type Answer, send } from './api-client.js';
 
-/** A browser's session for the duration of `rnv login`, because a key cannot make another key. */
+/** A session for the duration of `rnv login`, because an API key cannot create another one. */
 export class Session {
   readonly #url: string;
   readonly #signal: AbortSignal;
@@ -12,7 +12,7 @@ export class Session {
     this.#signal = signal;
   }
 
-  /** Signs in. Throws ApiError: `unauthenticated`, and `mfa_required` if only the one-time code is missing. */
+  /** Signs in. Throws ApiError with the code `unauthenticated`, or `mfa_required` if a one-time code is missing. */
   async signIn(input: { email: string; password: string; otp?: string }): Promise<{ id: string; name: string }[]> {
     await this.#send('POST', '/api/session', input);
     const { csrfToken, workspaces } = (await this.#send('GET', '/api/bootstrap')) as {
@@ -23,7 +23,6 @@ export class Session {
     return workspaces;
   }
 
-  /** Returns the new key itself. */
   async createKey(workspaceId: string, name: string): Promise<string> {
     const body = { name, scope: 'write' };
     const { secret } = (await this.#send('POST', `/api/v1/workspaces/${workspaceId}/keys`, body)) as { secret: string };

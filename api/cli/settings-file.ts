@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CliError, EXIT } from './exit-codes.js';
 
-/** A key of one workspace of one installation. */
+/** A stored API key of one workspace. */
 export interface Login {
   url: string;
   workspaceId: string;
@@ -13,7 +13,6 @@ export interface Login {
   key: string;
 }
 
-/** The service to which a folder is deployed. */
 interface Link {
   url: string;
   workspaceId: string;
@@ -21,9 +20,12 @@ interface Link {
 }
 
 export interface Settings {
-  /** The last added one is first. */
+  /** The API keys, the newest first. The first one is the default. */
   logins: Login[];
-  /** Folder's real path → its link. Links are stored here, so that nothing is added to the user's repository. */
+  /**
+   * Real path of a folder → its link. Links are not stored in the folder, so that the user's repository stays
+   * unchanged.
+   */
   links: Record<string, Link>;
 }
 
@@ -31,7 +33,9 @@ export function settingsPath(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'ranvier', 'rnv.json');
 }
 
-/** Returns null if there is no file. `tooOpen` is true if other users could read the keys. */
+/**
+ * Reads the settings file; empty settings if it does not exist. `tooOpen` is true if other users could read the keys.
+ */
 export async function readSettings(path: string): Promise<{ settings: Settings; tooOpen: boolean }> {
   let text: string;
   try {
@@ -49,7 +53,7 @@ export async function readSettings(path: string): Promise<{ settings: Settings; 
   }
 }
 
-/** Replaces the file in one step. Only its user can ever read it. */
+/** Replaces the settings file atomically. Other users can never read it. */
 export async function writeSettings(path: string, settings: Settings): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const temporary = `${path}.${randomBytes(6).toString('hex')}`;

@@ -1,18 +1,18 @@
-/** Texts for people: durations, tables, and foreign text. Pure. */
+/** Formats text for a terminal: durations, tables, and untrusted text. */
 
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
   /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[@-Z\\-_]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
 const COLOURS = /^\u001b\[[0-9;]*m$/;
-/** What is escaped in printed text: colour sequences and control characters, except line breaks and tabs. */
+/** Control characters and colour sequences, but not line breaks and tabs. */
 const CONTROLS =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
   /\u001b\[[0-9;]*m|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
 
 /**
- * Removes sequences from foreign text that move the cursor, set the title or write to the clipboard.
- * Keeps colours if `colours`.
+ * Removes escape sequences from untrusted text. They move the cursor, set the title or write to the clipboard. Colours
+ * stay if `colours` is true.
  */
 export function printable(text: string, { colours = false } = {}): string {
   return text.replace(ESCAPES, (found) => (colours && COLOURS.test(found) ? found : ''));
@@ -23,8 +23,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Writes control sequences as \u001b, so that a terminal shows them and does not act on them.
- * Keeps line breaks and tabs, and colours if `colours`.
+ * Replaces control characters by texts such as `\u001b`, which a terminal shows and does not obey. Line breaks and tabs
+ * stay, and colours if `colours` is true.
  */
 export function escaped(text: string, { colours = false } = {}): string {
   return text.replace(CONTROLS, (found) =>
@@ -40,7 +40,7 @@ export function seconds(ms: number): string {
   return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
-/** Returns how long ago: `8 s`, `2 min`, `5 h`, `3 d`. */
+/** Formats how long ago a time was: `8 s`, `2 min`, `5 h`, `3 d`. */
 export function ago(ms: number): string {
   const whole = Math.max(0, Math.round(ms / 1000));
   if (whole < 60) return `${whole} s`;
@@ -49,7 +49,7 @@ export function ago(ms: number): string {
   return `${Math.round(whole / 86_400)} d`;
 }
 
-/** Returns the milliseconds of `90`, `90s`, `15m`, `2h`, `3d`; null for any other text. */
+/** Parses `90`, `90s`, `15m`, `2h` or `3d` into milliseconds; null for other text. */
 export function parseDuration(text: string): number | null {
   const [, number = '', unit = 's'] = /^(\d{1,9}(?:\.\d+)?)\s*(s|m|min|h|d)?$/.exec(text.trim()) ?? [];
   if (number === '') return null;
@@ -57,7 +57,7 @@ export function parseDuration(text: string): number | null {
   return Number(number) * ms;
 }
 
-/** Formats rows with columns of equal width. The last column is not padded. */
+/** Formats rows as a table with aligned columns. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
@@ -66,7 +66,7 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) => row.map(cellOf(row)).join('  ').trimEnd());
 }
 
-/** Returns the end of an id. All ids begin with the time, so the end distinguishes them. */
+/** Returns the last 8 characters of an id. Ids begin with a timestamp, so only their ends differ clearly. */
 export function shortId(id: string): string {
   return id.slice(-8);
 }

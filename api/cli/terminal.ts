@@ -15,13 +15,10 @@ export interface Streams {
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Style = keyof typeof STYLES;
 
-/** The most bytes of a secret from stdin. */
+/** Maximum bytes of a secret that is read from stdin. */
 const MAX_INPUT_BYTES = 1024 * 1024;
 
-/**
- * The output of the command: data on stdout, everything else on stderr. Texts may contain colours, but no other control
- * sequence.
- */
+/** Writes data to stdout and everything else to stderr. Texts must not contain control sequences except colours. */
 export class Terminal {
   readonly #streams: Streams;
   readonly #quiet: boolean;
@@ -34,12 +31,12 @@ export class Terminal {
     this.#colours = options.colours;
   }
 
-  /** True if a person can be asked: input and output are a terminal. */
+  /** True if questions can be asked: stdin and stderr are a terminal. */
   get asks(): boolean {
     return this.#streams.stdin.isTTY === true && this.#streams.stderr.isTTY === true;
   }
 
-  /** True if stdout is a terminal; otherwise a program reads it. */
+  /** True if stdout is a terminal and not a pipe. */
   get showsData(): boolean {
     return this.#streams.stdout.isTTY === true;
   }
@@ -48,12 +45,12 @@ export class Terminal {
     return this.#colours && this.showsData;
   }
 
-  /** True if a line can be rewritten in its place. */
+  /** True if a line of stderr can be rewritten in place. */
   get showsProgress(): boolean {
     return this.#streams.stderr.isTTY === true && !this.#quiet;
   }
 
-  /** Prints a line of data. */
+  /** Prints a line of the command's result on stdout. */
   data(line: string): void {
     this.progress('');
     this.#streams.stdout.write(`${shown(line)}\n`);
@@ -63,20 +60,20 @@ export class Terminal {
     this.data(JSON.stringify(value, null, this.showsData ? 2 : undefined));
   }
 
-  /** Prints a line of progress, or a hint. */
+  /** Prints progress or a hint on stderr, unless --quiet is given. */
   say(line: string): void {
     if (this.#quiet) return;
     this.progress('');
     this.#streams.stderr.write(`${shown(line)}\n`);
   }
 
-  /** Prints a line that also matters with --quiet. */
+  /** Prints a warning on stderr, even with --quiet. */
   complain(line: string): void {
     this.progress('');
     this.#streams.stderr.write(`${shown(line)}\n`);
   }
 
-  /** Shows progress in one line that the next output replaces. Prints nothing without a terminal. */
+  /** Prints progress that the next output overwrites. Prints nothing without a terminal. */
   progress(line: string): void {
     if (!this.showsProgress || line === this.#live) return;
     const plain = escaped(line);
@@ -86,17 +83,16 @@ export class Terminal {
     this.#live = line;
   }
 
-  /** Colours a text of stderr. */
+  /** Colours a text for stderr. */
   paint(style: Style, text: string): string {
     return this.#colours && this.#streams.stderr.isTTY ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
 
-  /** Colours a text of stdout. */
   paintData(style: Style, text: string): string {
     return this.colours ? `\u001b[${STYLES[style]}m${text}\u001b[0m` : text;
   }
 
-  /** Returns the content of stdin without its last line break. Throws if it is a terminal. */
+  /** Reads stdin without its last line break. Throws if stdin is a terminal. */
   async input(): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -115,7 +111,7 @@ export class Terminal {
     return this.#streams.stdin.isTTY !== true;
   }
 
-  /** Asks for a text. Without a terminal, `flag` provides it. */
+  /** Asks for a text. Without a terminal, throws an error that names `flag`. */
   text(message: string, flag: string, initial = ''): Promise<string> {
     const validate = (value?: string) => (value ? undefined : 'An answer is needed');
     const start = initial === '' ? {} : { initialValue: initial };
@@ -126,7 +122,7 @@ export class Terminal {
     return this.#ask(message, flag, (prompts, shared) => prompts.password(shared));
   }
 
-  /** Asks for yes or no. The Enter key alone answers with `initial`. */
+  /** Asks a yes-or-no question. The Enter key alone answers `initial`. */
   confirm(message: string, initial: boolean): Promise<boolean> {
     return this.#ask(message, '--yes', (prompts, shared) => prompts.confirm({ ...shared, initialValue: initial }));
   }
@@ -136,7 +132,10 @@ export class Terminal {
     return this.#ask(message, flag, (prompts, shared) => prompts.select<string>({ ...shared, options: safe }));
   }
 
-  /** Asks, and throws 130 if the user cancels. Loads the library on first use, because most commands never ask. */
+  /**
+   * Asks a question. Exit code 130 if the user cancels. The library is loaded on first use, because most commands never
+   * ask.
+   */
   async #ask<T>(
     message: string,
     flag: string,

@@ -4,22 +4,21 @@ import type { Cli } from './cli.js';
 import { type CliError, EXIT } from './exit-codes.js';
 
 export interface WaitUntil {
-  /** In milliseconds. Without it the wait has no end. */
+  /** In milliseconds; no timeout if absent. */
   timeout?: number;
-  /** The error after the timeout. */
+  /** Creates the error that is thrown after the timeout. */
   late?: () => CliError;
-  /** The pause between two calls, in milliseconds. It may depend on the elapsed time. */
+  /** Milliseconds between two polls, or a function of the elapsed time. */
   intervalMs: number | ((elapsedMs: number) => number);
-  /** Returns the message for a lost connection. It is printed once for each outage. */
+  /** Returns the message that is printed once when the connection is lost. */
   lost?: () => string;
 }
 
 const MAX_PAUSE_MS = 15_000;
 
 /**
- * Calls `look`, with the elapsed milliseconds, until it returns something, and returns that.
- * Continues after an outage of the API or a refusal by a limit. Throws `late` after the timeout, and any other error of
- * `look`.
+ * Calls `look` with the elapsed milliseconds until it returns a value, and resolves to the value. Goes on after an
+ * outage of the API or a rate limit. Throws `late` after the timeout, and all other errors of `look`.
  */
 export async function waitUntil<T extends object>(
   { signal, terminal }: Cli,

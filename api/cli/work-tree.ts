@@ -6,7 +6,7 @@ import { join, relative, resolve, sep } from 'node:path';
 import { CliError, EXIT, exitCodeOf } from './exit-codes.js';
 
 /**
- * Git on the user's machine. It changes nothing in the user's repository: no commit, branch, remote, object or file.
+ * Runs git on the user's computer without changing the user's repository: no commit, branch, remote, object or file.
  */
 
 export interface GitResult {
@@ -19,7 +19,7 @@ export interface GitResult {
 export interface Snapshot {
   sha: string;
   subject: string;
-  /** The number of files that differ from HEAD; 0 if the commit is HEAD. */
+  /** Files that differ from HEAD; 0 if the commit is HEAD itself. */
   changes: number;
 }
 
@@ -29,11 +29,10 @@ export interface PushTarget {
   key: string;
 }
 
-/** A folder that is deployed, with what git knows about it. */
+/** A folder to deploy, and its git repository if it is in one. */
 export class WorkTree {
-  /** The folder itself. */
   readonly folder: string;
-  /** The root of its repository; null if it is in none. */
+  /** The repository's root folder; null if the folder is in none. */
   readonly root: string | null;
   readonly #scratch: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -53,7 +52,7 @@ export class WorkTree {
     this.#signal = init.signal;
   }
 
-  /** Opens a folder; the caller closes it. Throws 5 if the folder does not exist, 1 without git. */
+  /** Opens a folder, which the caller must close. Exit code 5 if it does not exist, 1 if git is not installed. */
   static async open(folder: string, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<WorkTree> {
     const real = await realpath(resolve(folder)).catch(() => {
       throw new CliError(EXIT.notFound, `There is no folder ${folder}`);
@@ -68,19 +67,22 @@ export class WorkTree {
     await rm(this.#scratch, { recursive: true, force: true });
   }
 
-  /** The folder's path below the root of its repository, in the form of `rootDirectory`. */
+  /** The folder's path below the repository's root; '' for the root. */
   get rootDirectory(): string {
     return this.root === null ? '' : relative(this.root, this.folder).split(sep).join('/');
   }
 
-  /** Returns the branch that is checked out; null on a detached HEAD and without a repository. */
+  /** Returns the current branch; null on a detached HEAD or without a repository. */
   async branch(): Promise<string | null> {
     if (this.root === null) return null;
     const { code, stdout } = await this.#git(['symbolic-ref', '--quiet', '--short', 'HEAD']);
     return code === 0 ? stdout.trim() : null;
   }
 
-  /** Returns HEAD, or a commit of the present files if some differ. That commit is made outside of the repository. */
+  /**
+   * Returns HEAD if no file differs from HEAD. Otherwise returns a new commit of the files, which is stored outside of
+   * the repository.
+   */
   async snapshot(): Promise<Snapshot> {
     if (this.root === null) return this.#commitOfFolder();
     const head = await this.#git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
@@ -108,11 +110,11 @@ export class WorkTree {
     throw refusalOf(stdout, stderr);
   }
 
-  /** Makes a commit of the tracked and untracked files that are not ignored. */
+  /** Makes a commit of all files that are not ignored. */
   async #commitOfTree(parent: string | null, changes: number): Promise<Snapshot> {
     const index = join(this.#scratch, 'index');
     const own = (await this.#must(['rev-parse', '--git-path', 'index'])).trim();
-    // With a copy of the repository's index, git reads only files that have changed.
+    // With a copy of the index, git reads only files that have changed.
     await copyFile(resolve(this.folder, own), index).catch(() => undefined);
     const objects = resolve(this.folder, (await this.#must(['rev-parse', '--git-path', 'objects'])).trim());
     const before = parent === null ? '' : await this.#subject(parent);
@@ -127,7 +129,7 @@ export class WorkTree {
     return { sha: await this.#commit(parent, subject), subject: before, changes };
   }
 
-  /** Returns a commit of a folder that is in no repository. */
+  /** Makes a commit of a folder that is in no repository. */
   async #commitOfFolder(): Promise<Snapshot> {
     const repository = join(this.#scratch, 'repository');
     await this.#must(['init', '--quiet', '--bare', repository]);
@@ -156,7 +158,7 @@ export class WorkTree {
     return (await this.#must(['log', '-1', '--format=%s', sha])).trim();
   }
 
-  /** Variables that put objects and index of a temporary commit into a separate folder. */
+  /** Environment variables that store the index and the new objects in a separate folder. */
   #apart: Record<string, string> = {};
 
   get #environment(): NodeJS.ProcessEnv {
@@ -177,10 +179,10 @@ export class WorkTree {
 const KEY = 'RNV_PUSH_KEY';
 
 /**
- * Returns an environment in which git gets the password from a helper that reads it from a variable.
- * So the key is in no URL and no argument. The empty helper before it disables the user's own helpers, so that none
- * stores the key. Our helper answers for the URL's host only. `remote` is a name for the URL: the user's `insteadOf`
- * rules do not match it, so none can redirect the push.
+ * Returns an environment for git in which a credential helper reads the API key from a variable. The key is then in no
+ * URL and no argument. An empty helper comes first, which disables the user's own helpers: they might store the key.
+ * Our helper answers only for the URL's host. `remote` is a random name for the URL, so that no `insteadOf` rule of the
+ * user matches it and redirects the push.
  */
 function keyInEnvironment(
   env: NodeJS.ProcessEnv,
@@ -214,7 +216,7 @@ function keyInEnvironment(
 
 const CODES: Record<string, number> = { unauthenticated: 401, forbidden: 403, not_found: 404, rate_limited: 429 };
 
-/** Returns the message of a failed push, with the exit code that the API's answer would have had. */
+/** Turns the output of a failed push into an error. A refusal gets the exit code that it has in an API request. */
 export function refusalOf(stdout: string, stderr: string): CliError {
   const said = stderr
     .split('\n')
@@ -232,7 +234,7 @@ export function refusalOf(stdout: string, stderr: string): CliError {
   return new CliError(reason === '' ? EXIT.unexpected : exitCodeOf(CODES[reason] ?? 409), message);
 }
 
-/** Runs git. Rejects only if it cannot be started or was interrupted. */
+/** Runs git. Rejects only if git cannot be started or was interrupted. */
 function git(
   cwd: string,
   args: readonly string[],

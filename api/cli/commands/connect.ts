@@ -8,9 +8,8 @@ import { CliError, EXIT } from '../exit-codes.js';
 import { deliver, openSocket, sendAll } from '../remote-socket.js';
 
 export interface ConnectOptions {
-  /** The local port; by default a free one. */
+  /** The local port; a free one if absent. */
   port?: number;
-  /** The port of the service. */
   to?: number;
 }
 
@@ -20,7 +19,7 @@ interface Credentials {
   database: string;
 }
 
-/** Opens a local port that leads to a service in its private network, until the user interrupts. */
+/** Opens a local port that is forwarded to a service in its private network, until Ctrl-C. */
 export async function connect(cli: Cli, name: string | undefined, options: ConnectOptions): Promise<void> {
   const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
   const server = await listen(cli, service, options);
@@ -41,7 +40,7 @@ function hintsOf({ kind, internalHost }: Service, port: number): string[] {
   return [`  curl http://127.0.0.1:${port}/`];
 }
 
-/** Runs psql of this computer with a database of the workspace. Throws its exit code. */
+/** Runs the local psql, connected to a database of the workspace. Exits with psql's exit code. */
 export async function psql(cli: Cli, name: string, words: readonly string[]): Promise<void> {
   await runClient(cli, { name, kind: 'postgres', program: 'psql' }, ({ user, password, database }, port) => ({
     args: ['-h', '127.0.0.1', '-p', String(port), '-U', user, '-d', database, ...words],
@@ -49,7 +48,7 @@ export async function psql(cli: Cli, name: string, words: readonly string[]): Pr
   }));
 }
 
-/** Runs redis-cli of this computer with a database of the workspace. Throws its exit code. */
+/** Runs the local redis-cli, connected to a database of the workspace. Exits with redis-cli's exit code. */
 export async function redisCli(cli: Cli, name: string, words: readonly string[]): Promise<void> {
   await runClient(cli, { name, kind: 'redis', program: 'redis-cli' }, ({ user, password }, port) => ({
     args: ['-h', '127.0.0.1', '-p', String(port), '--user', user, ...words],
@@ -71,7 +70,7 @@ async function runClient(
   try {
     const { args, env } = commandOf(credentials, (server.address() as AddressInfo).port);
     const child = spawn(program, args, { stdio: 'inherit', env: { ...cli.env, ...env } });
-    // Ctrl-C is for the client, which shares the terminal.
+    // Ctrl-C must reach the client program, which shares the terminal.
     const [code] = await once(child, 'exit').catch(() => {
       throw new CliError(EXIT.usage, `This computer has no ${program}. Install it, or use rnv connect`);
     });
@@ -81,7 +80,7 @@ async function runClient(
   }
 }
 
-/** Listens on a port of this computer alone. Each connection to it is one through a tunnel. */
+/** Listens on a port of the loopback address. Each connection to it is forwarded through a tunnel. */
 async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptions): Promise<Server> {
   const api = await cli.client();
   const path = `/services/${service.id}/tunnels`;
@@ -93,7 +92,7 @@ async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptio
     socket.on('error', () => socket.destroy());
     carry(api, tunnel.address, socket)
       .catch(async () => {
-        // The replica was replaced, or the ticket has expired.
+        // The replica was replaced or the tunnel's ticket has expired, so a new tunnel is opened.
         tunnel = await prepare();
         await carry(api, tunnel.address, socket);
       })
@@ -110,10 +109,10 @@ async function listen(cli: Cli, service: Service, { port = 0, to }: ConnectOptio
   return server;
 }
 
-/** The code of the platform for a replica that has ended, or a port on which nothing listens. */
+/** WebSocket close code for a replica that has ended, or a port on which nothing listens. */
 const NOT_FOUND = 4404;
 
-/** Passes bytes in both directions. Rejects if the tunnel takes no connection. */
+/** Forwards bytes in both directions. Rejects if the tunnel cannot be opened. */
 async function carry(api: ApiClient, address: string, socket: Socket): Promise<void> {
   const tunnel = await openSocket(api, address);
   let taken = 0;

@@ -12,7 +12,7 @@ export interface DeployOptions extends WaitOptions {
   clearCache?: boolean;
 }
 
-/** Deploys a service from its source, wherever that is. */
+/** Deploys a service from its repository or image. */
 export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -26,7 +26,7 @@ export async function deploy(cli: Cli, options: DeployOptions): Promise<void> {
   await wait(cli, service, deployment, options);
 }
 
-/** Deploys an earlier release again: the given one, or else the live release's predecessor. */
+/** Rolls back to the given deployment; to the one before the live deployment if none is given. */
 export async function rollback(cli: Cli, text: string | undefined, options: WaitOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -55,7 +55,9 @@ async function previous(api: ApiClient, service: Service): Promise<Deployment> {
   throw new CliError(EXIT.conflict, `${service.name} has no earlier release to roll back to`);
 }
 
-/** Returns the deployment whose id is this text or ends with it. Throws 2 if several do, 5 if none does. */
+/**
+ * Returns the deployment whose id is this text or ends with it. Exit code 5 if there is none, 2 if there are several.
+ */
 export async function findDeployment(api: ApiClient, serviceId: string, text: string): Promise<Deployment> {
   const wanted = text.toLowerCase();
   if (!/^[0-9a-f-]{4,36}$/.test(wanted)) throw new CliError(EXIT.usage, `"${text}" is not the end of a deployment id`);
@@ -70,7 +72,7 @@ export async function findDeployment(api: ApiClient, serviceId: string, text: st
   throw new CliError(EXIT.notFound, `This service has no deployment ${text}`);
 }
 
-/** The most pages of deployments that are searched for an id. */
+/** Pages of deployments that are searched for an id. */
 const MAX_PAGES = 10;
 
 async function* deployments(api: ApiClient, serviceId: string): AsyncGenerator<Deployment> {

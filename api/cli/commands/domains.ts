@@ -3,7 +3,6 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { oneLine, table } from '../terminal-text.js';
 
-/** The fields of a domain that the command line shows. */
 interface Domain {
   id: string;
   hostname: string;
@@ -54,7 +53,7 @@ async function find(api: ApiClient, path: string, hostname: string): Promise<Dom
   throw new CliError(EXIT.notFound, `The service has no domain ${hostname}`);
 }
 
-/** Explains a 404: because the service exists, it means that the API has no domains. */
+/** Rewrites a 404. The service exists, so it means that this installation has no domains. */
 async function available<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

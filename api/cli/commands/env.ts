@@ -6,7 +6,6 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT, missingAnswer } from '../exit-codes.js';
 import { ago, count, table } from '../terminal-text.js';
 
-/** Variables apply to the next deployment. Their values come from stdin or a prompt, and no command shows one. */
 const NEXT = 'The change takes effect with the next deployment: run rnv deploy';
 
 export async function list(cli: Cli): Promise<void> {
@@ -57,7 +56,7 @@ export async function unset(cli: Cli, keys: readonly string[]): Promise<void> {
   say(cli, `Deleted ${keys.join(', ')} of ${service.name}. ${NEXT}`);
 }
 
-/** Sets the variables of a .env file in one step. Keeps variables that the file does not have. */
+/** Creates or replaces the variables of a .env file in one request. Other variables of the service stay. */
 export async function push(cli: Cli, file: string | undefined, { scope }: ScopeOptions): Promise<void> {
   const { terminal } = cli;
   const fromStdin = file === undefined || file === '-';
@@ -81,8 +80,8 @@ export async function push(cli: Cli, file: string | undefined, { scope }: ScopeO
 }
 
 /**
- * Adds the names of the service's variables to a .env file, or creates the file.
- * The values are empty, because the API never returns a stored value. Existing lines of the file do not change.
+ * Adds the names of the service's variables to a .env file, which is created if missing. The values stay empty, because
+ * the API never returns a value. Existing lines do not change.
  */
 export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const service = await cli.service();
@@ -93,7 +92,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   const gap = before === '' || before.endsWith('\n') ? '' : '\n';
   if (missing.length > 0) {
     const lines = missing.sort().map((key) => `${key}=\n`);
-    // The file will contain secrets.
+    // The user will add secrets, so other users must not read the file.
     await writeFile(path, `${before}${gap}${lines.join('')}`, { mode: 0o600 });
   }
   if (cli.json) return cli.terminal.json({ file: path, added: missing });
@@ -101,7 +100,7 @@ export async function pull(cli: Cli, file = '.env'): Promise<void> {
   say(cli, `${count(missing.length, 'name')} added to ${file}. Values cannot be read back: fill them in`);
 }
 
-/** Parses a .env text. Throws 2 with the number of a wrong line. */
+/** Parses the text of a .env file. Exit code 2 with the line number if a line is wrong. */
 function variablesOf(text: string): EnvEntry[] {
   const { entries, problems } = parseEnv(text);
   if (problems[0] !== undefined) throw new CliError(EXIT.usage, problems[0]);
@@ -123,7 +122,7 @@ function say(cli: Cli, line: string): void {
   cli.terminal.say(line);
 }
 
-/** Reads a file. Returns `absent`, if given, when the file does not exist. Throws 2. */
+/** Reads a file. If it does not exist, returns `absent`; without `absent`, exit code 2. */
 async function contentOf(path: string, absent?: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

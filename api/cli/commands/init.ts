@@ -9,7 +9,7 @@ export interface InitOptions {
   kind: string;
 }
 
-/** Links a folder to the service that --service names, or to a new one that is deployed by push. */
+/** Links a folder to the service of --service, or to a new service that is deployed by `git push`. */
 export async function init(cli: Cli, dir: string | undefined, options: InitOptions): Promise<void> {
   const { terminal } = cli;
   await cli.client();
@@ -31,7 +31,7 @@ async function nameOf(cli: Cli, tree: WorkTree, { name }: InitOptions): Promise<
   return cli.options.yes ? proposed : cli.terminal.text('Name of the service', '--name', proposed);
 }
 
-/** Makes a service that is deployed by push, and links the folder to it. Throws 6 if there is one of this name. */
+/** Creates a service that is deployed by `git push`, and links the folder to it. Exit code 6 if the name is taken. */
 export async function makeService(
   cli: Cli,
   tree: WorkTree,
@@ -50,13 +50,13 @@ export async function makeService(
   return service;
 }
 
-/** Throws 6 if a service of the workspace has this name. */
+/** Throws with exit code 6 if a service of the workspace has this name. */
 export async function assertFree(cli: Cli, name: string): Promise<void> {
   const taken = (await cli.services()).find((each) => each.name === name && !each.archived);
   if (taken) throw nameTaken(taken);
 }
 
-/** Explains that a name is taken. Only a service that is deployed by push can be linked and deployed with rnv up. */
+/** Builds the error for a name that is taken. Only a service deployed by `git push` can be used with rnv up. */
 export function nameTaken({ name, configuration }: Pick<Service, 'name' | 'configuration'>): CliError {
   const instead =
     configuration.sourceType === 'push'

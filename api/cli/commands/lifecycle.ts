@@ -9,7 +9,7 @@ import type { WaitOptions } from './wait-options.js';
 
 const POLL_INTERVAL_MS = 500;
 
-/** Lists the newest deployments, with the ids for rollback, cancel and logs. */
+/** Lists the newest deployments with their short ids, which rollback, cancel and logs accept. */
 export async function deployments(cli: Cli, options: { lines: number }): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -26,7 +26,7 @@ export async function deployments(cli: Cli, options: { lines: number }): Promise
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Cancels the named deployment, or the oldest one that has not ended. Throws 6 if there is none. */
+/** Cancels the given deployment, or the oldest that has not ended. Exit code 6 if there is none. */
 export async function cancel(cli: Cli, text: string | undefined): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -50,7 +50,7 @@ const DONE: Readonly<Record<Action, string>> = {
   resume: 'runs again',
 };
 
-/** Carries out restart, suspend or resume, and waits for the end. Throws 20 if it failed, 22 after the timeout. */
+/** Restarts, suspends or resumes a service, and waits for the end. Exit code 20 if it failed, 22 after the timeout. */
 export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, 'verbose'>): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -64,8 +64,8 @@ export async function act(cli: Cli, action: Action, options: Omit<WaitOptions, '
 }
 
 /**
- * Waits for the end of an operation. Throws 20 if it failed, and 22 after the timeout (milliseconds), when it
- * continues.
+ * Waits until an operation has ended. Exit code 20 if it failed, 22 after the timeout (milliseconds); the operation
+ * then continues.
  */
 export async function operationEnded(
   cli: Cli,

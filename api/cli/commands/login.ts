@@ -12,7 +12,7 @@ export interface LoginOptions {
   key?: boolean;
 }
 
-/** Stores a workspace's key: one from stdin, or a new one for the person who signs in. */
+/** Stores an API key: the key from stdin, or a new one after signing in with e-mail and password. */
 export async function login(cli: Cli, options: LoginOptions): Promise<void> {
   const { terminal } = cli;
   const url = normalUrl(options.url ?? (await addressOf(cli)));

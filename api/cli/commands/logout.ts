@@ -11,8 +11,8 @@ export interface LogoutOptions {
 }
 
 /**
- * Revokes and forgets the current key, or all keys. Throws 3 if there is none.
- * A key from `rnv login --key` is only forgotten, because others may use it.
+ * Revokes the current API key, or all keys of this computer, and removes them from the settings file. A key that `rnv
+ * login --key` stored is not revoked, because other computers may use it. Exit code 3 if there is none.
  */
 export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<void> {
   const { logins } = await cli.settings();
@@ -43,7 +43,7 @@ export async function logout(cli: Cli, { url, all }: LogoutOptions): Promise<voi
   }
 }
 
-/** Revokes a key. Returns false if that is impossible now, for example without a network. Signing out works anyway. */
+/** Revokes a key. Returns false if that fails, for example without a network; the user is signed out even so. */
 async function revoke(cli: Cli, login: Login): Promise<boolean> {
   try {
     const api = new ApiClient({ ...login, signal: cli.signal });
@@ -59,7 +59,7 @@ async function revoke(cli: Cli, login: Login): Promise<boolean> {
   }
 }
 
-/** Shows who is signed in, where, and in which workspace. Asks the API, so it fails if the key is no longer valid. */
+/** Shows the signed-in user, installation and workspace. Fails if the key is no longer valid. */
 export async function whoami(cli: Cli): Promise<void> {
   const api = await cli.client();
   const { workspace } = await api.get<{ workspace: { id: string; name: string; role: string } }>('');

@@ -20,7 +20,7 @@ const BATCH = 500;
 const HOUR_MS = 3_600_000;
 const POLL_INTERVAL_MS = 1000;
 
-/** Prints the newest lines of a service's log. With --follow it continues until it is interrupted. */
+/** Prints the newest lines of a service's log. With --follow, then prints new lines until Ctrl-C. */
 export async function logs(cli: Cli, options: LogsOptions): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -47,7 +47,7 @@ async function filterOf(api: ApiClient, service: Service, options: LogsOptions):
   return filter;
 }
 
-/** Returns the newest lines in ascending order, and the cursor after them. Makes as many requests as needed. */
+/** Returns the newest lines in ascending order, and the cursor after them. Reads as many pages as needed. */
 async function newest(
   api: ApiClient,
   path: string,
@@ -61,7 +61,6 @@ async function newest(
   do {
     const place: string = before === undefined ? '' : `&before=${before}`;
     const batch: LogBatch = await api.get<LogBatch>(`${path}&limit=${Math.min(BATCH, Math.max(1, left))}${place}`);
-    // The first page holds the newest lines.
     cursor ??= batch.cursor;
     batches.unshift(left > 0 ? batch.items : []);
     left -= batch.items.length;
@@ -74,9 +73,7 @@ async function newest(
   return { lines, cursor: cursor ?? 0 };
 }
 
-/**
- * Follows the log from the cursor, for ever. No line is lost or printed twice, however often the connection is lost.
- */
+/** Prints new lines from the cursor on, until Ctrl-C. If the connection is lost, no line is lost or printed twice. */
 async function follow(cli: Cli, api: ApiClient, path: string, from: number): Promise<void> {
   const log = new LogCursor(api, path, from);
   const lost = () => lineOf(new Date().toISOString(), 'system', `the connection was lost, reading on from ${log.at}`);
@@ -92,7 +89,7 @@ function print({ json, terminal }: Cli, line: LogLine): void {
   terminal.data(json ? JSON.stringify(line) : shown);
 }
 
-/** Formats a line in this machine's time zone: `12:01:09 system   connection lost`. */
+/** Formats a line with its local time: `12:01:09 system   connection lost`. */
 function lineOf(timestamp: string, source: string, message: string): string {
   const time = new Date(timestamp);
   const [h, m, s] = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) =>

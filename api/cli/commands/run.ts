@@ -19,9 +19,9 @@ export interface RunOptions extends Omit<WaitOptions, 'verbose'> {
 }
 
 /**
- * Runs a command with a service's live release, prints its output, and waits for its end.
- * The command is the words after `--`; without them a cron service runs its own. Throws the exit code of a given
- * command; otherwise 20 if the run failed or was skipped, 21 if it was cancelled, 22 after the timeout.
+ * Runs a command with a service's live release, prints its output, and waits for its end. The command stands after
+ * `--`; without one, a cron service runs its own command. Exits with the exit code of a given command. Otherwise 20 if
+ * the run failed or was skipped, 21 if it was cancelled, 22 after the timeout.
  */
 export async function run(cli: Cli, words: readonly string[], options: RunOptions): Promise<void> {
   const { terminal } = cli;
@@ -47,7 +47,7 @@ export async function run(cli: Cli, words: readonly string[], options: RunOption
   report(cli, service, ended);
 }
 
-/** Returns the body of the request. A single word is a shell command line; several are a program with arguments. */
+/** Builds the request. One argument is a command line for the shell; several are a program with its arguments. */
 function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object {
   return {
     ...(command.length === 0 ? {} : { command: command.length === 1 ? command[0] : command }),
@@ -56,7 +56,7 @@ function bodyOf(command: readonly string[], { plan, limit }: RunOptions): object
   };
 }
 
-/** Prints the new lines of a run and returns their number. They go to stdout, with --json to stderr. */
+/** Prints a run's new log lines, and returns how many. With --json they go to stderr, otherwise to stdout. */
 function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
   return log.read(({ message, source }) => {
     if (source !== 'runtime') return;
@@ -66,8 +66,8 @@ function printNew({ terminal, json }: Cli, log: LogCursor): Promise<number> {
 }
 
 /**
- * Prints the remaining lines. Workers store lines with a short delay, so it reads until none comes. Ignores failed
- * requests.
+ * Prints the last lines of a run. Workers store lines with a delay, so the log is polled until no new line arrives.
+ * Failed requests are ignored.
  */
 async function printRest(cli: Cli, log: LogCursor): Promise<void> {
   try {

@@ -9,7 +9,7 @@ export interface ScaleOptions {
   max?: number;
 }
 
-/** Shows how a service runs now: its replicas, what they use, and their health. */
+/** Shows a service's replicas with their health and usage. */
 export async function ps(cli: Cli): Promise<void> {
   const api = await cli.client();
   const service = await cli.service();
@@ -35,7 +35,7 @@ export async function ps(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Changes a service's replicas, the bounds of its automatic scaling, or its plan. Throws 2 if nothing is to change. */
+/** Changes a service's replicas, the bounds of its automatic scaling, or its plan. Exit code 2 without a change. */
 export async function scale(cli: Cli, replicas: number | undefined, { plan, min, max }: ScaleOptions): Promise<void> {
   if (replicas !== undefined && (min !== undefined || max !== undefined))
     throw new CliError(EXIT.usage, 'Give a number of replicas, or --min and --max to scale by use');

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { deliver, openSocket, sendAll } from '../remote-socket.js';
 
-/** Opens a terminal beside a replica of a service. Throws the exit code of its shell, and 2 without a terminal. */
+/** Opens a shell beside a replica of a service. Exits with the shell's exit code; 2 without a terminal. */
 export async function shell(cli: Cli, name?: string): Promise<void> {
   const { stdin, stdout } = cli.streams;
   if (!stdin.isTTY || !stdout.isTTY)
@@ -29,14 +29,14 @@ export async function shell(cli: Cli, name?: string): Promise<void> {
   }
 }
 
-/** Runs the command after `--` beside a replica, with its standard input, output and error apart. Throws its exit code. */
+/** Runs the command after `--` beside a replica, and forwards stdin, stdout and stderr. Exits with its exit code. */
 export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
   const { command, streams } = cli;
   const [name, ...others] = words.slice(0, words.length - command.length);
   if (command.length === 0 || others.length > 0)
     throw new CliError(EXIT.usage, 'Give the command after --, such as: rnv exec -- ls -l');
   const service = name === undefined ? await cli.service() : await cli.serviceNamed(name);
-  // One word is a command line for a shell; several are a program with its arguments.
+  // One argument is a command line for the shell; several are a program with its arguments.
   const socket = await open(cli, service, { command: command.length === 1 ? command[0] : command });
   const ended = endOf(cli, socket);
   socket.on('message', (data: Buffer, isBinary: boolean) => {
@@ -50,7 +50,7 @@ export async function exec(cli: Cli, words: readonly string[]): Promise<void> {
   }
 }
 
-/** The first byte of what a command prints on its standard error. */
+/** The first byte of a message that contains stderr. */
 const ERROR_STREAM = 2;
 
 async function open(cli: Cli, service: Service, body: object): Promise<WebSocket> {
@@ -60,7 +60,7 @@ async function open(cli: Cli, service: Service, body: object): Promise<WebSocket
   return openSocket(api, opened.address);
 }
 
-/** Resolves when the command has ended with 0. Throws its exit code, and 20 if the connection ended before. */
+/** Resolves if the command exits with 0. Otherwise throws its exit code, or 20 if the connection was lost before. */
 function endOf(cli: Cli, socket: WebSocket): Promise<void> {
   let exit: number | null = null;
   cli.signal.addEventListener('abort', () => socket.terminate(), { once: true });
@@ -68,9 +68,9 @@ function endOf(cli: Cli, socket: WebSocket): Promise<void> {
     if (!isBinary) exit = (JSON.parse(data.toString()) as { exit?: number }).exit ?? exit;
   });
   return new Promise((resolve, reject) => {
-    socket.once('close', (_code: number, reason: Buffer) => {
+    socket.once('close', (code: number, reason: Buffer) => {
       if (exit === 0) resolve();
-      else if (exit !== null) reject(new CliError(exit, ''));
+      else if (exit !== null) reject(new CliError(exit, code === 1000 ? '' : `The shell ended: ${reason.toString()}`));
       else
         reject(new CliError(EXIT.failed, `The connection ended: ${reason.toString() || 'the installation went away'}`));
     });

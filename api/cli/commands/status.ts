@@ -5,7 +5,7 @@ import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { ago, oneLine, printable, shortSha, table } from '../terminal-text.js';
 
-/** Prints a line for each service: its kind, its status, since when, and its address. With --service, only that one. */
+/** Prints a line for each service, or for the one of --service: kind, status, since when, and URL. */
 export async function status(cli: Cli): Promise<void> {
   const api = await cli.client();
   const one = cli.options.service === undefined ? null : await cli.service();
@@ -15,7 +15,7 @@ export async function status(cli: Cli): Promise<void> {
     api.get<{ items: WorkspaceDeployment[] }>('/deploys?limit=200'),
   ]);
   const live = await liveDeployments(api, services, recent.items);
-  // The API lists the newest first, without a bound. The running deployment is the oldest of its service.
+  // The list is newest first, so the map keeps the oldest deployment of each service, which is the one that runs.
   const open = new Map(active.items.map((deployment) => [deployment.serviceId, deployment]));
   if (cli.json) {
     const items = services.map((service) => ({
@@ -32,7 +32,7 @@ export async function status(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Lists every service with its id, archived ones too. */
+/** Lists all services with their ids, archived ones too. */
 export async function services(cli: Cli): Promise<void> {
   const all = await cli.services();
   if (cli.json) return cli.terminal.json({ services: all });
@@ -47,7 +47,7 @@ export async function services(cli: Cli): Promise<void> {
   for (const line of table(rows)) cli.terminal.data(line);
 }
 
-/** Opens the service's address, or its page in the console. Without a terminal, prints the address. */
+/** Opens the service's URL, or its page in the console, in the browser. Without a terminal, prints the URL. */
 export async function open(cli: Cli, options: { console?: boolean }): Promise<void> {
   const api = await cli.client();
   const service = options.console ? await cli.namedService(cli.cwd) : await cli.service();
@@ -72,7 +72,7 @@ function openerOf(platform: NodeJS.Platform): [string, ...string[]] {
   return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }
 
-/** Returns the deployments that serve. Fetches those that are not among the recent ones one by one. */
+/** Returns the live deployments of the services. A deployment that is not in `recent` is fetched. */
 async function liveDeployments(
   api: ApiClient,
   services: readonly Service[],

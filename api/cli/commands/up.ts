@@ -17,7 +17,7 @@ export interface UpOptions extends WaitOptions {
 const RECORDED_MS = 30_000;
 const POLL_INTERVAL_MS = 500;
 
-/** Pushes a folder's files to its service and follows the deployment. Creates the service on first use. */
+/** Pushes a folder's files to its service, and follows the deployment. Creates the service on first use. */
 export async function up(cli: Cli, dir: string | undefined, options: UpOptions): Promise<void> {
   const { terminal } = cli;
   const api = await cli.client();
@@ -56,7 +56,7 @@ async function firstUse(cli: Cli, tree: WorkTree, { name }: UpOptions): Promise<
     );
   }
   if (name === undefined) {
-    // If the name is taken, asking would be useless.
+    // Checked before the question, because a name that is taken cannot be confirmed.
     await assertFree(cli, proposed);
     await cli.confirm(`Create the service ${proposed} for this folder?`, true);
   }
@@ -71,7 +71,6 @@ function assertPushed({ name, configuration }: Service): void {
   );
 }
 
-/** Returns the deployment that a push has queued. */
 async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }: Snapshot): Promise<string> {
   const late = () =>
     new CliError(EXIT.unexpected, `${shortSha(sha)} was pushed, but its deployment was not found. See rnv status`);
@@ -82,7 +81,7 @@ async function deploymentOf(cli: Cli, api: ApiClient, service: Service, { sha }:
   return found.id;
 }
 
-/** Deploys again: the platform already has this commit, so the push changed nothing. */
+/** Deploys the service again, because the platform has this commit already and the push changed nothing. */
 async function again(cli: Cli, api: ApiClient, { id, name }: Service): Promise<string> {
   cli.terminal.say(`  ${oneLine(name)} already has this commit: deploying it again`);
   return (await api.write<{ deployment: Deployment }>('POST', `/services/${id}/deploys`)).deployment.id;

@@ -13,7 +13,7 @@ export async function list(cli: Cli): Promise<void> {
   for (const line of table(volumes.map(rowOf))) cli.terminal.data(line);
 }
 
-/** Creates a volume of a size in gigabytes. The next release mounts it. */
+/** Creates a volume of `size` GB, which the next release mounts at `path`. */
 export async function create(cli: Cli, name: string, options: { path: string; size: number }): Promise<void> {
   const { api, path } = await placeOf(cli);
   const body = { name, mountPath: options.path, sizeGb: options.size };
@@ -21,7 +21,7 @@ export async function create(cli: Cli, name: string, options: { path: string; si
   cli.terminal.say('The next release mounts it: rnv deploy');
 }
 
-/** Makes a volume larger. */
+/** Enlarges a volume to `size` GB. */
 export async function resize(cli: Cli, name: string, { size }: { size: number }): Promise<void> {
   const { api, path } = await placeOf(cli);
   const { id } = await find(api, path, name);

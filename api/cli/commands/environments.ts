@@ -1,0 +1,72 @@
+import type { Environment, Project, StackApply } from '../api-types.js';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { oneLine, table } from '../terminal-text.js';
+import { environmentNamed, followApply, readValues } from './stacks.js';
+
+export interface CreateEnvironmentOptions {
+  project?: string;
+  protected?: boolean;
+  cloneFrom?: string;
+  data?: string;
+  values?: string;
+  deploy?: boolean;
+  detach?: boolean;
+  /** In milliseconds. */
+  timeout: number;
+}
+
+interface Created {
+  environment: Environment;
+  clone?: { stack: string; apply: StackApply; warnings: string[] };
+}
+
+/** Lists the environments of the workspace. */
+export async function list(cli: Cli): Promise<void> {
+  const projects = await projectsOf(cli);
+  if (cli.json) return cli.terminal.json({ projects });
+  const rows = projects.flatMap((project) =>
+    project.environments.map(({ id, name, protected: isProtected }) => [
+      oneLine(`${project.name}/${name}`),
+      isProtected ? 'protected' : '',
+      id,
+    ]),
+  );
+  for (const line of table(rows)) cli.terminal.data(line);
+}
+
+/** Creates an environment. A clone is followed until its apply has ended. */
+export async function create(cli: Cli, name: string, options: CreateEnvironmentOptions): Promise<void> {
+  const cloneFrom = options.cloneFrom === undefined ? undefined : await environmentNamed(cli, options.cloneFrom);
+  const project = await projectOf(cli, options.project, cloneFrom);
+  const values = options.values === undefined ? undefined : await readValues(cli, options.values);
+  const body = { name, protected: options.protected, cloneFrom, data: options.data, deploy: options.deploy, values };
+  const api = await cli.client();
+  const created = await api.write<Created>('POST', `/projects/${project.id}/environments`, body);
+  const { environment, clone } = created;
+  if (clone === undefined || options.detach) {
+    return cli.json ? cli.terminal.json(created) : cli.terminal.data(environment.id);
+  }
+  for (const warning of clone.warnings) cli.terminal.complain(oneLine(warning));
+  await followApply(cli, clone.stack, clone.apply.id, options.timeout);
+}
+
+async function projectsOf(cli: Cli): Promise<Project[]> {
+  const api = await cli.client();
+  return (await api.get<{ projects: Project[] }>('/projects')).projects;
+}
+
+/** Returns the project of this name or id, or else that of the environment which is cloned. */
+async function projectOf(cli: Cli, named: string | undefined, cloneFrom: string | undefined): Promise<Project> {
+  const projects = await projectsOf(cli);
+  const found = projects.filter(({ id, name, environments }) =>
+    named === undefined ? environments.some((each) => each.id === cloneFrom) : [id, name].includes(named),
+  );
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  const names = projects.map((project) => `  ${oneLine(project.name)}`).join('\n');
+  throw new CliError(
+    found.length === 0 && named !== undefined ? EXIT.notFound : EXIT.usage,
+    `Which project? Give --project:\n${names}`,
+  );
+}

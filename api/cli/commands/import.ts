@@ -1,0 +1,99 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import type { StackImportFormat } from '../api-types.js';
+import type { Cli } from '../cli.js';
+import { CliError, EXIT } from '../exit-codes.js';
+import { oneLine } from '../terminal-text.js';
+
+export interface ImportOptions {
+  format?: string;
+  repository?: string;
+  force?: boolean;
+}
+
+const FILE = 'ranvier.yaml';
+
+/** The formats, with the names of their files. */
+const FORMATS: Readonly<Record<StackImportFormat, RegExp>> = {
+  compose: /^(docker-)?compose(\.[\w-]+)*\.ya?ml$/i,
+  render: /^render\.ya?ml$/i,
+  heroku: /^(app\.json|procfile)$/i,
+  fly: /^fly(\.[\w-]+)*\.toml$/i,
+  railway: /^railway(\.[\w-]+)*\.(json|toml)$/i,
+  kamal: /^deploy(\.[\w-]+)*\.ya?ml$/i,
+};
+
+/** Turns a file of another platform into ranvier.yaml, and prints what could not be said. */
+export async function importFile(cli: Cli, file: string, options: ImportOptions): Promise<void> {
+  const path = resolve(cli.cwd, file);
+  const format = formatOf(path, options);
+  const text = await read(path);
+  if (text === null) throw new CliError(EXIT.usage, `${path} cannot be read`);
+  const target = resolve(cli.cwd, FILE);
+  if ((await read(target)) !== null && !options.force) {
+    throw new CliError(EXIT.usage, `${FILE} exists: --force overwrites it`);
+  }
+  const api = await cli.client();
+  const body = {
+    format,
+    document: format === 'heroku' ? await withProcfile(path, text) : text,
+    folder: await folderInRepository(dirname(path)),
+    files: format === 'compose' ? await filesBeside(path, text) : {},
+    ...(options.repository === undefined ? {} : { repository: options.repository }),
+  };
+  const { document, lost } = await api.write<{ document: string; lost: string[] }>('POST', '/stacks/import', body);
+  await writeFile(target, document);
+  if (cli.json) return cli.terminal.json({ file: target, format, lost });
+  for (const line of lost) cli.terminal.complain(oneLine(line));
+  cli.terminal.say(`Wrote ${FILE}. See what it would change with rnv plan`);
+}
+
+/** Returns the format by the option, or else by the file's name. Throws `CliError` if neither says it. */
+export function formatOf(path: string, { format }: Pick<ImportOptions, 'format'>): string {
+  const formats = Object.entries(FORMATS);
+  const found = format ?? formats.find(([, name]) => name.test(basename(path)))?.[0];
+  const known = formats.map(([name]) => name);
+  if (found !== undefined && known.includes(found)) return found;
+  const problem =
+    format === undefined ? `The name of ${basename(path)} does not say its format` : `There is no format ${format}`;
+  throw new CliError(EXIT.usage, `${problem}: give --format as one of ${known.join(', ')}`);
+}
+
+/** Returns the path of a folder from the root of its git repository; '' if it is in none. */
+async function folderInRepository(folder: string): Promise<string> {
+  for (let root = folder; ; root = dirname(root)) {
+    const isRoot = await stat(join(root, '.git')).then(
+      () => true,
+      () => false,
+    );
+    if (isRoot) return relative(root, folder).split(sep).join('/');
+    if (root === dirname(root)) return '';
+  }
+}
+
+/** Joins app.json and the Procfile beside it, as the API reads them. */
+async function withProcfile(path: string, text: string): Promise<string> {
+  const isProcfile = /^procfile$/i.test(basename(path));
+  const other = await read(resolve(dirname(path), isProcfile ? 'app.json' : 'Procfile'));
+  if (other === null) return text;
+  return isProcfile ? `${other}\n${text}` : `${text}\n${other}`;
+}
+
+/** Reads .env and the files that env_file names, which lie beside the file. */
+async function filesBeside(path: string, text: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  const named = new Set([
+    '.env',
+    ...[...text.matchAll(/(?:env_file:|-|path:)\s*['"]?([\w./-]*\.env[\w.-]*)/g)].map(([, name = '']) => name),
+  ]);
+  for (const name of named) {
+    if (name.startsWith('/') || name.includes('..')) continue;
+    const content = await read(resolve(dirname(path), name));
+    if (content !== null) files[name] = content;
+  }
+  return files;
+}
+
+function read(path: string): Promise<string | null> {
+  return readFile(path, 'utf8').catch(() => null);
+}

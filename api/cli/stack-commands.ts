@@ -1,0 +1,75 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import * as environments from './commands/environments.js';
+import { importFile } from './commands/import.js';
+import * as records from './commands/stack-records.js';
+import * as stacks from './commands/stacks.js';
+import { newStack, templates } from './commands/templates.js';
+import type { Parts } from './service-commands.js';
+
+/** Adds the commands about files that describe environments. */
+export function addStackCommands(program: Command, { acts, waits }: Parts): void {
+  const placed = (command: Command) =>
+    command
+      .argument('[file]', 'the file (default: ranvier.yaml)')
+      .option('--stack <name>', 'the name of the stack (default: the name of the folder)')
+      .option('--environment <name>', 'its environment, as project/environment or by its id');
+  placed(program.command('plan'))
+    .description('show what an apply of a file would change')
+    .option('--exit-code', 'end with 3 if there are changes')
+    .action(acts(stacks.plan));
+  waits(placed(program.command('apply')))
+    .description('change an environment to what a file says')
+    .option('--values <file>', 'JSON with the values of secrets by service.KEY; - reads stdin')
+    .action(acts(stacks.apply));
+  program
+    .command('import')
+    .description('turn a file of Compose, Render, Heroku, Fly, Railway or Kamal into ranvier.yaml')
+    .argument('<file>', 'docker-compose.yml, render.yaml, app.json, fly.toml, railway.json or deploy.yml')
+    .option('--format <name>', 'compose, render, heroku, fly, railway or kamal (default: by the name of the file)')
+    .option('--repository <address>', 'the repository from which services are built')
+    .option('--force', 'overwrite ranvier.yaml')
+    .action(acts(importFile));
+  const group = program.command('environments').description('manage the environments of the workspace');
+  group
+    .command('list', { isDefault: true })
+    .alias('ls')
+    .description('list the environments')
+    .action(acts(environments.list));
+  waits(group.command('create'))
+    .description('create an environment, empty or as a copy of another one')
+    .argument('<name>', 'the name of the environment')
+    .option('--project <name>', 'its project (default: that of the environment which is cloned)')
+    .option('--protected', 'only admins may change it')
+    .option('--clone-from <name>', 'the environment to copy, as project/environment or by its id')
+    .option('--data <data>', 'what databases and volumes begin with: none or latestBackup (default: none)')
+    .option('--values <file>', 'JSON with the values of secrets by service.KEY; - reads stdin')
+    .option('--deploy', 'deploy the copies')
+    .action(acts(environments.create));
+  program
+    .command('new')
+    .description('write ranvier.yaml from a template')
+    .argument('<template>', 'its name, as rnv templates prints it')
+    .option('--set <name=value>', 'the answer to a question of the template; can be repeated', answer, {})
+    .option('--force', 'overwrite ranvier.yaml')
+    .action(acts(newStack));
+  program.command('templates').description('list the templates').action(acts(templates));
+  placed(program.command('pull')).description('write an environment into a file').action(acts(stacks.pull));
+  const known = program.command('stacks').description('see the applies of a stack, and go back to one');
+  known
+    .command('applies')
+    .description('list the newest applies of a stack, with their ids')
+    .argument('<stack>', 'the name of the stack')
+    .action(acts(records.applies));
+  waits(known.command('rollback'))
+    .description('bring back what was live after an apply, all services together or none')
+    .argument('<stack>', 'the name of the stack')
+    .argument('<apply>', 'the id of an apply that succeeded')
+    .action(acts(records.rollback));
+}
+
+/** Adds an answer, such as `title=My blog`, to those before it. */
+function answer(text: string, before: Record<string, string>): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be like title=value.');
+  return { ...before, [name]: value };
+}

@@ -1,0 +1,57 @@
+import type * as Yaml from 'yaml';
+
+/** Keys with which a file sets a variable. A pulled document never has the value: it has `secret: true` instead. */
+const WITH_VALUE = ['value', 'generate', 'secret'];
+
+/**
+ * Merges a pulled document into the text of an existing file, and returns the new text. Entries that have not changed
+ * keep their formatting and comments. The file's values of variables stay, because a pulled document has no values.
+ */
+export async function mergeStack(text: string, pulled: string): Promise<string> {
+  const { parse, parseDocument } = (await import('yaml')) as typeof Yaml;
+  const document = parseDocument(text);
+  if (document.errors.length > 0 || document.contents === null) return pulled;
+  const { isMap } = (await import('yaml')) as typeof Yaml;
+  const wanted = parse(pulled) as Record<string, unknown>;
+
+  function merge(path: readonly string[], value: Record<string, unknown>): void {
+    const map = path.length === 0 ? document.contents : document.getIn(path, true);
+    if (!isMap(map)) {
+      document.setIn(path, value);
+      return;
+    }
+    const kept = map.items.map(({ key }) => String((key as { value?: unknown } | null)?.value ?? key));
+    for (const key of kept) {
+      const isSetting = path.length === 0 && ['$schema', 'release'].includes(key);
+      if (!(key in value) && !isSetting) map.delete(key);
+    }
+    for (const [key, next] of Object.entries(value)) {
+      const at = [...path, key];
+      const before = document.getIn(at);
+      const plain = isMap(before) ? (before.toJSON() as unknown) : jsonOf(before);
+      if (JSON.stringify(plain) === JSON.stringify(next) || keepsValue(path, plain, next)) continue;
+      if (isObject(next) && isMap(before)) merge(at, next);
+      else document.setIn(at, next);
+    }
+  }
+
+  merge([], wanted);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Returns true if the file sets this variable with the pulled scope; the file's value then stays. */
+function keepsValue(path: readonly string[], before: unknown, next: unknown): boolean {
+  if (path.at(-1) !== 'variables' || !isObject(next) || next.secret !== true) return false;
+  if (typeof before === 'string') return next.scope === undefined;
+  if (!isObject(before)) return false;
+  return WITH_VALUE.some((form) => form in before) && (before.scope ?? 'all') === (next.scope ?? 'all');
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the plain value of a YAML node. A value that is no node is returned unchanged. */
+function jsonOf(node: unknown): unknown {
+  return isObject(node) && typeof node.toJSON === 'function' ? (node.toJSON as () => unknown)() : node;
+}
