@@ -54,7 +54,7 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   const console = consoleRouter();
   const { index, routes } = declaredRoutes(deps, limits);
 
-  // With one proxy, the last address in X-Forwarded-For is the one that the proxy itself saw.
+  // Behind one proxy, the last address in X-Forwarded-For is the one that the proxy itself saw.
   const app = new Koa<ApiState>({ proxy: config.trustProxy, maxIpsCount: 1 });
   app.on('error', (error) => log.error({ err: error }, 'a response could not be sent'));
   app.use(requestId(log));
@@ -76,12 +76,12 @@ export function createApp(appDeps: AppDeps): Koa<ApiState> {
   return app;
 }
 
-/** Wraps middleware so that paths of the API skip it and need not wait for another router. */
+/** Wraps middleware so that requests below /api/ skip it. */
 function outsideApi<C, B>(middleware: Koa.Middleware<ApiState, C, B>): Koa.Middleware<ApiState, C, B> {
   return (ctx, next) => (ctx.path.startsWith('/api/') ? next() : middleware(ctx, next));
 }
 
-/** Returns every declared route with its access, its input and its handler. */
+/** Builds the routers of all declared routes, each with its access check, validation and handler. */
 function declaredRoutes(deps: ApiDeps, limits: SignInLimits): { index: RouteIndex; routes: Router<ApiState> } {
   const { db, config } = deps;
   const router = new Router<ApiState>({ sensitive: true, strict: true });

@@ -3,6 +3,7 @@ import { ConfigError, loadConfig } from '../shared/core/config.js';
 import { createDatabase } from '../shared/core/database/database-client.js';
 import { assertMigrated } from '../shared/core/database/migrate.js';
 import { errorMessage } from '../shared/core/error-registry.js';
+import { IdleMemory } from '../shared/core/idle-memory.js';
 import { createLogger, type Logger } from '../shared/core/log.js';
 import { createMailer } from '../shared/core/mail.js';
 import { Lifecycle } from '../shared/core/process-lifecycle.js';
@@ -19,10 +20,10 @@ import { RemoteAccess } from './remote/remote-access.js';
 import { startServer } from './server.js';
 
 const POOL_SIZE = 20;
-/** A longer statement is cancelled, so that its connection becomes free, in milliseconds. */
+/** Longer statements are cancelled, so that their connection becomes free, in milliseconds. */
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** Runs the API process. SIGTERM ends, in reverse order, what is started here. */
+/** Runs the API process. SIGTERM stops everything that is started here, in reverse order. */
 async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const config = loadConfig();
   log.level = config.logLevel;
@@ -47,7 +48,7 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const repositories = new PushedRepositories({ db, log, dataDir: config.dataDir, address });
   lifecycle.onEnd('upkeep of pushes', startPushUpkeep({ db, log, repositories }));
   const app = createApp({ config, db, engine, dispatcher, keyring, mailer, log, isEnding: () => lifecycle.ending });
-  const remote = new RemoteAccess({ db, log, address });
+  const remote = new RemoteAccess({ db, log, address, behindProxy: config.trustProxy });
   const server = await startServer(app, config.port, {
     upgrade: (...request) => remote.upgrade(...request),
     host: config.apiAddress ?? undefined,
@@ -55,6 +56,9 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   });
   lifecycle.onEnd('server', () => server.close());
   lifecycle.onEnd('shells', () => remote.close());
+  const idleMemory = new IdleMemory();
+  lifecycle.onEnd('idle memory', () => idleMemory.close());
+  idleMemory.start();
   log.info({ url: server.url }, 'the API listens');
   if (!config.publicUrl.startsWith('https:')) {
     log.warn(

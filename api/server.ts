@@ -9,40 +9,43 @@ import type { ApiState } from './http/request-state.js';
 import type { ErrorResponse } from './http/schema.js';
 
 /**
- * Milliseconds until unfinished headers end the connection. Node.js's own limit for requests would be equal for all
- * paths.
+ * `headersTimeout`: milliseconds until a connection with incomplete headers ends. Node.js's own request timeout is
+ * disabled, because it would be equal for all paths (REQUEST_MS).
  */
 const TIMES = { requestTimeout: 0, headersTimeout: 15_000, connectionsCheckingInterval: 2_000 };
-/** Milliseconds until an unfinished request ends the connection. A push over a slow line takes longer than a document. */
+/** Milliseconds until a connection with an incomplete request ends. A push over a slow line may take an hour. */
 const REQUEST_MS = { usual: 60_000, push: 60 * 60_000 };
 /**
- * A connection without traffic in either direction is closed after this time: an idle body, or an answer that the
- * client does not read.
+ * A connection without traffic in either direction ends after this time: the client neither sends its body nor reads
+ * the answer.
  */
 const STALLED_MS = 60_000;
-/** Connections in total and of one client. Behind a proxy only the total counts, because the proxy is one client. */
+/**
+ * Maximum connections, in total and of one client. Behind a proxy only the total applies, because all connections come
+ * from the proxy.
+ */
 const CONNECTIONS = { total: 8192, ofOne: 256 };
 
-/** How long a refused client may take to read the answer. */
+/** How long a refused client may take to read the answer, in milliseconds. */
 const LINGER_MS = 1_000;
 
 export interface RunningServer {
   /** `http://host:port`, without a path. */
   url: string;
-  /** Accepts no further connection, and resolves when every request in flight is answered. */
+  /** Stops accepting connections, and resolves when all requests in flight are answered. */
   close(): Promise<void>;
 }
 
 interface ServerOptions {
   host?: string | undefined;
   behindProxy?: boolean;
-  /** Takes requests to change the protocol. Without it they are answered as others. */
+  /** Handles requests to change the protocol. If absent, they are answered like other requests. */
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
 /**
- * Listens on the port, or on a free one if it is 0. Behind a proxy, a client's connections are not limited. Rejects if
- * the port is in use.
+ * Listens on the port; 0 stands for any free port. Behind a proxy, connections of one client are not limited. Rejects
+ * if the port is in use.
  */
 export async function startServer(
   app: Koa<ApiState>,
@@ -67,7 +70,7 @@ export async function startServer(
   return { url: urlOf(server), close: () => close(server) };
 }
 
-/** Closes further connections of a client that has too many. */
+/** Closes the new connection of a client that already has too many. */
 function boundConnections(server: Server): void {
   const open = new Map<string, number>();
   server.on('connection', async (socket: Socket) => {
@@ -96,7 +99,7 @@ function boundRequest(request: IncomingMessage): void {
     socket.off('close', stop);
   };
   for (const event of ['end', 'close', 'error']) request.once(event, stop);
-  // None of these events happens if the connection ends with the answer, before the body has arrived.
+  // Neither event above happens if the connection ends with the answer before the body has arrived.
   socket.once('close', stop);
 }
 
@@ -113,7 +116,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** Node.js's code for a request whose headers were not complete in time. */
+/** Node.js's code for a request that was not complete in time. */
 const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 function malformation(code: string | undefined): string {
@@ -121,7 +124,7 @@ function malformation(code: string | undefined): string {
   return code === TOO_SLOW ? 'it was not complete in time' : 'it is not HTTP';
 }
 
-/** Answers bytes that are not a complete HTTP request with an ErrorResponse. The application never sees them. */
+/** Answers bytes that are no valid HTTP request with an ErrorResponse. The application never sees them. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const requestId = uuidv4();
@@ -140,6 +143,6 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
       text,
     ].join('\r\n'),
   );
-  // The client may never close its half of the connection.
+  // The client may never close its end of the connection.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }

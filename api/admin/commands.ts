@@ -14,12 +14,12 @@ import { PLAN_IDS, type PlanId } from '../../shared/services/plan-catalog.js';
 import { oneOf, setting, text, time, uuid } from './option-values.js';
 
 export type Output = Record<string, unknown> | Record<string, unknown>[];
-/** What a command gets besides the database. After `fail`, the output is still printed and the exit code is 1. */
+/** The context of a command. After a call of `fail`, the output is still printed, and the exit code is 1. */
 interface Session {
   env: Environment | undefined;
   fail: () => void;
 }
-/** Runs the work of a command with the database, and prints its output. */
+/** Opens the database, calls `work` with it, and prints what `work` returns. */
 export type Run = (work: (db: Db, session: Session) => Promise<Output>) => Promise<void>;
 
 const WORKSPACE = new Option('--workspace <id>', 'the workspace').argParser(uuid).makeOptionMandatory();
@@ -180,7 +180,7 @@ function addRegistryCommands(registry: Command, run: Run): void {
     .action(({ workspace: workspaceId, ...given }: RegistryOptions) =>
       run(async (db, { env }) => {
         const keys = await loadKeyring(env);
-        // Records the key that seals the password, so that no process starts without it.
+        // Records a fingerprint of the sealing key first: a process with another key then refuses to start.
         await assertKeysFit(db, keys);
         return presentRegistry(await registries.addRegistry(db, keys, { workspaceId, ...given }));
       }),
@@ -226,7 +226,7 @@ async function loadKeyring(env: Environment | undefined): Promise<Keyring> {
   return new Keyring(current, ...previous);
 }
 
-/** Returns a generated password; one that was given is not repeated. */
+/** Returns a generated password for the output; nothing if the operator chose the password (null). */
 function shownOnce(password: string | null): { password?: string } {
   return password === null ? {} : { password };
 }

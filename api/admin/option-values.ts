@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { validate as isUuid } from 'uuid';
 import { WorkspaceConfigurationSchema } from '../../shared/workspaces/model.js';
 
-/** The values of options on the command line. Each function throws InvalidArgumentError with what the value must be. */
+/** Parsers of option values. Each throws InvalidArgumentError with a message that says what the value must be. */
 
 /** Accepts any text that is not empty. */
 export function text(value: string): string {
@@ -11,7 +11,7 @@ export function text(value: string): string {
   return value;
 }
 
-/** Returns the id of a record. */
+/** Accepts the id of a record. */
 export function uuid(value: string): string {
   if (!isUuid(value)) throw new InvalidArgumentError('It must be a UUID.');
   return value;
@@ -26,7 +26,7 @@ export function oneOf<T extends string>(option: string, values: readonly T[]): (
   };
 }
 
-/** Returns a time in ISO 8601. */
+/** Accepts a time in ISO 8601. */
 export function time(value: string): Date {
   const date = new Date(value);
   if (!/^\d{4}-\d\d-\d\d/.test(value) || Number.isNaN(date.getTime())) {
@@ -35,10 +35,7 @@ export function time(value: string): Date {
   return date;
 }
 
-/**
- * Adds a `key=value` pair to the earlier ones. A number or boolean setting gets a number or boolean, if the text is
- * one.
- */
+/** Adds a `key=value` pair to the earlier pairs. A value that reads as a number or a boolean becomes one. */
 export function setting(pair: string, earlier: Record<string, unknown> = {}): Record<string, unknown> {
   const at = pair.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('It must be key=value.');
@@ -54,7 +51,7 @@ function settingValue(key: string, value: string): unknown {
   return (type === 'number' || type === 'integer') && isNumber ? Number(value) : value;
 }
 
-/** Refuses an option's name as another option's value, as in `--password --verified`. */
+/** Refuses an option's name in place of another option's value, as in `--password --verified`. */
 export function refuseSwallowedOptions(command: Command): void {
   const flags = new Set(command.options.map(({ long }) => long));
   for (const option of command.options) {

@@ -7,7 +7,7 @@ import { embeddedUrl } from '../../shared/launcher/postgres-address.js';
 import { addCommands, type Output } from './commands.js';
 import { refuseSwallowedOptions } from './option-values.js';
 
-/** The input of a command line, and where its output goes. */
+/** Where a command line gets its environment, and where its output goes. */
 export interface Surroundings {
   /** If absent, the environment of this process. */
   env?: Environment | undefined;
@@ -24,8 +24,8 @@ The database is DATABASE_URL, or else the embedded one of DATA_DIR while "npm st
 `;
 
 /**
- * Runs a command line of `npm run admin --` and returns its exit code. It is 1 if the command failed and 2 if the command line is
- * wrong. Either is explained on stderr.
+ * Runs a command line of `npm run admin --` and returns its exit code. It is 1 if the command failed and 2 if the
+ * command line is wrong; stderr says why.
  */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
   let code = 0;
@@ -35,7 +35,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
     }).parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
-    // The library has already printed its message and the usage.
+    // Commander has already printed its message and the usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     surroundings.stderr(`${errorMessage(error)}${error instanceof AppError ? ` (${error.code})` : ''}\n`);
     return 1;

@@ -5,7 +5,7 @@ import type { WorkspaceAccessRow } from '../../shared/identity/store.js';
 import { SERVICE_VIEW_COLUMNS, type ServiceView, serviceViewSql } from '../../shared/services/store.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 
-/** A key with its owner's current state. */
+/** An API key with the current state of its owner. */
 interface KeyRow {
   key_id: string;
   key_workspace_id: string;
@@ -14,25 +14,25 @@ interface KeyRow {
   secret_hash: Buffer;
   /** True if the key is neither revoked nor expired. */
   usable: boolean;
-  /** True if its last recorded use is more than a minute ago. */
+  /** True if the last recorded use is over a minute old, so that this use should be recorded. */
   use_due: boolean;
   email: string;
   email_verified: boolean;
   second_factor: boolean;
 }
 
-/** The ids in a request's path; null for those that it does not have. */
+/** The ids in a request's path; null if the path has none. */
 export interface PathIds {
   workspaceId: string | null;
   serviceId: string | null;
 }
 
-/** Everything that a request with a key needs: the key, and the workspace and the service of its path. */
+/** The result of one query: an API key, and the workspace and the service that the path names. */
 export interface KeyAccess {
   key: KeyRow;
-  /** Undefined if the path names none, or if it does not exist or belongs to another key. */
+  /** Undefined if the path names no workspace, or one that does not exist or is not the key's. */
   workspace: WorkspaceAccessRow | undefined;
-  /** The path's service in that workspace, even if it was deleted. Undefined if it does not exist. */
+  /** The service that the path names, even if deleted; undefined if the workspace has no such service. */
   service: ServiceView | undefined;
 }
 
@@ -59,7 +59,7 @@ const TABLES = `api_keys k join users u on u.id = k.user_id
 
 const FIND = prepare<Joined>(`select ${COLUMNS} from ${TABLES} where k.lookup = $1`);
 
-/** Selects the key together with the service. No column of a service has the name of a column above. */
+/** Selects key, workspace and service in one query, so their column names must not overlap. */
 const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
   `select ${COLUMNS}, ${SERVICE_VIEW_COLUMNS.map((name) => `v.${name}`).join(', ')}
      from ${TABLES}
@@ -70,9 +70,9 @@ const FIND_WITH_SERVICE = prepare<Joined & ServiceView>(
 );
 
 /**
- * Returns the key with this public part, with the path's workspace and service, as they are now.
- * Nothing is cached, so a revoked key or an ended membership counts at once. The caller compares the secret and checks
- * `usable`. Returns undefined without such a key.
+ * Finds a key by its public part, with the workspace and the service of the path. Nothing is cached, so revoking a key
+ * takes effect at once. The caller must compare the secret and check `usable`. Returns undefined if there is no such
+ * key.
  */
 export async function findKeyAccess(
   db: Db,

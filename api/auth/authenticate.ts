@@ -12,8 +12,8 @@ import { findKeyAccess, type KeyAccess, type PathIds } from './access-store.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Identifies the caller, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys, a key in the
- * request decides, even if it is wrong and there is a session too.
+ * Identifies the caller, or answers 401 (specification, Authentication 1 and 4). If a route accepts keys and the
+ * request has a key and a session, only the key counts, even if it is wrong.
  */
 export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 'session' | 'key or session'): ApiStep {
   return async (ctx) => {
@@ -27,21 +27,21 @@ export function authenticate(deps: ApiDeps, failures: FailureLimit, accepted: 's
   };
 }
 
-/** A key's use is recorded at most once in this time, so that most reads cost no write. */
+/** The use of a key is recorded at most once in this many milliseconds, so that most requests cost no write. */
 const NOTED_MS = 60_000;
 
 async function bearer(deps: ApiDeps, ctx: ApiContext, header: string): Promise<Caller | null> {
   const [, token = ''] = BEARER.exec(header.trim()) ?? [];
   const known = await callerOfKey(deps, token, idsOf(ctx));
   if (known === null) return null;
-  // The records of the path, from the same statement. `authorize` decides whether the caller may see them.
+  // `authorize` decides later whether the caller may see these records.
   ctx.state.found = known.found;
   return known.caller;
 }
 
 /**
- * Returns the caller with this key, and the records of the path.
- * Returns null if the key is wrong, revoked or expired.
+ * Returns the caller with this API key, and the workspace and the service of the path. Returns null if the key is
+ * wrong, revoked or expired.
  */
 export async function callerOfKey(
   { db }: Pick<ApiDeps, 'db'>,
@@ -69,7 +69,7 @@ export async function callerOfKey(
 
 const BEARER = /^bearer +(\S+)$/i;
 
-/** Returns the ids of the path that are read together with the key. Includes the service only if no lock is needed. */
+/** Returns the ids of the path that `findKeyAccess` looks up. Writes read their service later, with a lock. */
 function idsOf({ params, state }: ApiContext): PathIds {
   const id = (value: string | undefined) => (value !== undefined && isUuid(value) ? value.toLowerCase() : null);
   const { route } = state;
@@ -77,14 +77,15 @@ function idsOf({ params, state }: ApiContext): PathIds {
   return { workspaceId: id(params.workspaceId), serviceId: readable ? id(params.serviceId) : null };
 }
 
-/** Returns the session of a cookie's token. Null if it has ended or belongs to another client. */
+/**
+ * Returns the session of a cookie's token; null if it has ended. Without TLS, also null if another client opened it.
+ */
 export async function sessionOf({ db }: ApiDeps, ctx: ApiContext, token: string): Promise<SessionWithUser | null> {
   return findSession(db, hashToken(token), ctx.state.tls ? null : await clientOf(ctx));
 }
 
 /**
- * Returns the person of the request's session cookie, with the rights in each workspace.
- * Returns null without a session.
+ * Returns the signed-in user of the session cookie, with their role in each workspace; null without a valid session.
  */
 async function sessionCaller(deps: ApiDeps, ctx: ApiContext): Promise<Caller | null> {
   const { db } = deps;

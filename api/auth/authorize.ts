@@ -19,7 +19,7 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
     if (foreign || !isUuid(workspaceId)) throw new AppError('not_found');
     const { found } = ctx.state;
     const row = found ? found.workspace : await findWorkspaceAccess(db, workspaceId, caller.userId);
-    // A key's owner knows that its workspace exists. A session must not learn which other workspaces exist.
+    // Without a membership, a session gets not_found, so that it does not learn that the workspace exists.
     if (!row || (row.role === null && caller.kind === 'session')) throw new AppError('not_found');
     const facts: AccessFacts = {
       role: row.role,
@@ -34,12 +34,12 @@ export function authorize({ db }: ApiDeps, operation: OperationName): ApiStep {
   };
 }
 
-/** Returns true if the workspace demands a second factor and none was given. */
+/** Returns true if the workspace requires a second factor and the caller has not used one. */
 export function isMfaMissing(stored: Partial<WorkspaceConfiguration>, secondFactor: boolean): boolean {
   return (stored.requireMfa ?? DEFAULT_WORKSPACE_CONFIGURATION.requireMfa) && !secondFactor;
 }
 
-/** Throws the error with which the policy refuses the operation, if it does. */
+/** Throws the policy's error if the caller may not do the operation. */
 export function assertPermitted(operation: OperationName, facts: AccessFacts): void {
   const code = refusal(operation, facts);
   if (!code) return;

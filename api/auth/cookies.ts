@@ -1,15 +1,14 @@
 import type { ApiContext, ApiMiddleware } from '../http/request-state.js';
 
 /**
- * The cookie of a browser's session or, before signing in, a random number to which the csrfToken of /api/bootstrap
- * belongs.
+ * `session`: the cookie of a signed-in browser. `visitor`: a random number set before sign-in, from which the csrfToken
+ * is derived.
  */
 export type CookieName = 'session' | 'visitor';
 
 /**
- * Decides whether the cookies for TLS are used.
- * They are if the request came over TLS, and if PUBLIC_URL has https, because a proxy in front may not say that it
- * ended TLS. A browser without TLS drops such cookies.
+ * Decides whether a request gets the cookies for TLS (Secure, prefix `__Host-`). It does if it came over TLS or if
+ * PUBLIC_URL has https, because a proxy that ends TLS may not report it. A browser without TLS drops such cookies.
  */
 export function transport(publicUrl: string): ApiMiddleware {
   const publicTls = publicUrl.startsWith('https:');
@@ -20,16 +19,15 @@ export function transport(publicUrl: string): ApiMiddleware {
 }
 
 /**
- * Returns the name of a cookie. Under TLS, its prefix keeps hosted services and other hosts of our domain from setting
- * it.
- * Secure keeps it from other ports without our certificate. Without TLS, browsers send cookies to every port of the
- * host; therefore such a session is valid for one client only (http/client-identity.ts).
+ * Returns the full name of a cookie. With TLS, the prefix `__Host-` keeps hosted services and other hosts of the domain
+ * from setting it. Without TLS, browsers send cookies to every port of the host, so the session is bound to one client
+ * (http/client-identity.ts).
  */
 function nameOf(ctx: ApiContext, name: CookieName): string {
   return `${ctx.state.tls ? '__Host-' : ''}ranvier_${name}`;
 }
 
-/** The form of newToken(). No other value was set by this platform. */
+/** The format of newToken(). Cookies of any other format are ignored. */
 const VALUE = /^[A-Za-z0-9_-]{43}$/;
 
 export function readCookie(ctx: ApiContext, name: CookieName): string | null {
@@ -43,7 +41,7 @@ export function writeCookie(ctx: ApiContext, name: CookieName, value: string, ex
   ctx.cookies.set(nameOf(ctx, name), value, {
     httpOnly: true,
     sameSite: 'lax',
-    // The prefix requires the whole host. Without it, fewer requests to other ports of the host carry the cookie.
+    // `__Host-` requires the path `/`. Without TLS, the narrower path keeps the cookie out of requests to other ports.
     path: ctx.state.tls ? '/' : '/api',
     secure: ctx.state.tls,
     overwrite: true,

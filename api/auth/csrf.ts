@@ -5,9 +5,9 @@ import type { ApiContext, ApiStep } from '../http/request-state.js';
 import { readCookie } from './cookies.js';
 
 /**
- * Requires the csrfToken for writes with a session (specification, Authentication 3).
- * Writes with a key need none, because browsers do not send keys by themselves. Pages of another origin cannot even
- * read with a session; another port of our host counts as another origin.
+ * Requires the csrfToken for writes with a session (specification, Authentication 3). Requests with a key need none,
+ * because browsers do not send keys by themselves. Requests from pages of another origin are refused, even reads;
+ * another port of our host is another origin.
  */
 export function csrf(deps: ApiDeps): ApiStep {
   return (ctx) => {
@@ -18,9 +18,9 @@ export function csrf(deps: ApiDeps): ApiStep {
 }
 
 /**
- * Checks a sign-in request. It needs no token, because there is no session yet that another site could abuse.
- * Another site cannot sign the browser in as another user either: it cannot send a JSON body with our origin. If a
- * token is sent, it must be right.
+ * Checks a sign-in request. It needs no token, because no session exists yet that another site could abuse; a token
+ * that is sent must be right. Another site cannot sign the browser in as another user, because it cannot send a JSON
+ * body with our origin.
  */
 export function signInCsrf(deps: ApiDeps): ApiStep {
   return (ctx) => {

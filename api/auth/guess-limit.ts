@@ -9,33 +9,32 @@ import type { ApiContext } from '../http/request-state.js';
 import type { Hasher } from './hash-gate.js';
 import { SlowLane } from './slow-lane.js';
 
-/** Gives a try back after a right guess, so that only wrong guesses count. */
+/** Takes a counted guess back, because it was right: only wrong guesses count. */
 type GiveBack = () => Promise<void>;
 
-/** A try at a password. */
 interface Guess extends Hasher {
   giveBack: GiveBack;
 }
 
 /**
- * Limits guesses at secrets, across all ways to sign in. An attacker cannot lock out an account's owner, because wrong
- * guesses count against the client that makes them. Beyond an account's limit, unknown clients take turns, while
- * clients that have signed in to it before do not wait.
+ * Limits guesses at passwords and codes, across all ways to sign in. Wrong guesses count against the client that makes
+ * them, so that an attacker cannot lock out an account's owner. After too many wrong guesses at one account, clients
+ * have to wait, unless they have signed in to the account before.
  */
 export interface GuessLimit {
-  /** Takes one try at the password of a user name. Throws rate_limited. */
+  /** Counts one guess at the password of this user name. Throws rate_limited. */
   password(ctx: ApiContext, name: string): Promise<Guess>;
   /**
-   * Takes one try at a user's one-time code. Throws rate_limited for known clients too: a code has only six digits, and
-   * a client that gets here has the password or a session.
+   * Counts one guess at a user's one-time code. Throws rate_limited for known clients too: a code has only six digits,
+   * and this client already has the password or a session.
    */
   code(ctx: ApiContext, userId: string): Promise<GiveBack>;
 }
 
 const SECONDS = 300;
 /**
- * The most wrong guesses in that time: of a client, of a client at one account, of all clients at one account, of
- * codes.
+ * Wrong guesses allowed in SECONDS: by one client, by one client for one account, by all clients for one account, and
+ * of one-time codes for one user.
  */
 const WRONG = { client: 50, pair: 10, account: 100, code: 10 };
 const TURN = { intervalMs: 1000, longestWaitMs: 20_000 };
@@ -93,7 +92,7 @@ async function hasRoom(limiter: Limiter, key: string): Promise<boolean> {
   }
 }
 
-/** Returns a hash as key, because an account's name can be longer than the column. */
+/** Hashes the parts of a limiter's key, because a user name can be longer than the column. */
 function keyOf(...parts: string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

@@ -8,7 +8,7 @@ import type { GuessLimit } from './guess-limit.js';
 export class Operators {
   readonly #credentials: Config['dashboard'];
   readonly #guesses: GuessLimit;
-  /** The credentials that were already checked on each connection: one page of the dashboard needs twenty requests. */
+  /** The credentials that were verified on each connection, because one page of the dashboard makes twenty requests. */
   readonly #proved = new WeakMap<Socket, string>();
 
   constructor(credentials: Config['dashboard'], guesses: GuessLimit) {

@@ -4,15 +4,15 @@ import { endianness } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Finds the user of this host behind a connection from the same host. Hosted applications and a browser on the host
- * have the same address but run as different users.
+ * Finds the local user who opened a connection from this host. Hosted applications and a browser on the host have the
+ * same address but run as different users.
  */
 
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** Only established connections count. After its process has closed it, a connection shows user 0. */
+/** Only established connections count, because a closed one is shown with user 0. */
 const ESTABLISHED = '01';
 const MAPPED = '0000000000000000FFFF0000';
-/** A read of the kernel's table can miss a row while other rows change. */
+/** A read of the kernel's table can miss a row while other rows change, so a look-up is repeated. */
 const TRIES = 3;
 
 const found = new WeakMap<Socket, Promise<number | null>>();
@@ -40,8 +40,8 @@ async function findUser(socket: Socket): Promise<number | null> {
 }
 
 /**
- * Returns patterns for the peer's row. It begins with its own address and port. A socket for both families shows IPv4
- * addresses as mapped.
+ * Returns patterns that match the row of the peer's socket. A row begins with the socket's own address and port. A
+ * dual-stack socket shows IPv4 addresses as mapped IPv6 addresses.
  */
 function patternsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string[] {
   if (!remoteAddress || !remotePort || !localAddress || !localPort) return [];
@@ -68,7 +68,7 @@ function port(number: number): string {
   return number.toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** Returns an address as the kernel writes it: each 32 bits in the machine's byte order. */
+/** Returns an IPv4 address as the kernel writes it: 32 bits in the machine's byte order. */
 function hexOfIPv4(address: string): string {
   return word(address.split('.').map(Number));
 }
@@ -86,7 +86,10 @@ function word(bytes: number[]): string {
 let current: Promise<string> | null = null;
 let next: Promise<string> | null = null;
 
-/** Reads the socket tables. A read that is under way may be too old for a new lookup, so lookups share the next one. */
+/**
+ * Reads the socket tables. A read that has already started may miss a new connection. Look-ups therefore wait for the
+ * next read, which they share.
+ */
 function readTables(): Promise<string> {
   if (!current) {
     current = readNow().finally(() => {

@@ -3,18 +3,17 @@ import { Transform } from 'node:stream';
 import { AppError } from '../../shared/core/error-registry.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
-/** How much a git client may send, and how slow it may be. */
+/** Limits on what a git client sends with one request. */
 export interface BodyLimits {
-  /** The most bytes of the body as it arrives. */
   maxBytes: number;
   /**
-   * The most bytes before the pack, which git holds in memory: changes of refs, and options. Null if no pack follows.
+   * Maximum bytes before the pack: changes of refs, and options, which git holds in memory. Null if no pack follows.
    */
   maxCommandBytes: number | null;
 }
 
 const MIB = 1024 ** 2;
-/** A command names two commits and a ref. */
+/** Each command names two commits and a ref. */
 const MAX_COMMAND_BYTES = MAX_UPDATES * 4 * 1024;
 
 /** Returns the limits of a push whose pack may have `maxPackBytes`. Git itself refuses a larger pack. */
@@ -22,10 +21,10 @@ export function pushLimits(maxPackBytes: number): BodyLimits {
   return { maxBytes: maxPackBytes + MAX_COMMAND_BYTES + MIB, maxCommandBytes: MAX_COMMAND_BYTES };
 }
 
-/** What a client asks for with one request of a fetch. */
+/** A fetch sends only the ids of the commits that the client wants and has. */
 export const FETCH_LIMITS: BodyLimits = { maxBytes: 16 * MIB, maxCommandBytes: null };
 
-/** Passes a body on and counts its bytes. If it exceeds its limits, calls `refuse` once and drops the rest. */
+/** Passes a body on and counts its bytes. If the body exceeds a limit, calls `refuse` once and drops the rest. */
 export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (error: AppError) => void): Transform {
   const commands = maxCommandBytes === null ? null : new CommandCounter();
   let bytes = 0;
@@ -47,11 +46,11 @@ export function boundedBody({ maxBytes, maxCommandBytes }: BodyLimits, refuse: (
 const HEAD_BYTES = 4;
 const PACK = 'PACK';
 
-/** Counts the bytes that a push sends before its pack: packets, each of which begins with its length. */
+/** Counts the bytes that a push sends before its pack: packets that begin with their length. */
 export class CommandCounter {
   bytes = 0;
   #head = '';
-  /** Bytes of the present packet that are still to come. */
+  /** Bytes of the current packet that have not arrived yet. */
   #left = 0;
   #ended = false;
 
@@ -69,7 +68,7 @@ export class CommandCounter {
       this.bytes += 1;
       if (this.#head.length < HEAD_BYTES) continue;
       this.#ended = this.#head === PACK;
-      // Git refuses anything that is not a length. Everything that follows is counted.
+      // Git refuses a packet whose head is not a length. Everything after it is counted.
       const length = /^[0-9a-f]{4}$/i.test(this.#head) ? Number.parseInt(this.#head, 16) : Number.POSITIVE_INFINITY;
       this.#left = Math.max(0, length - HEAD_BYTES);
       this.#head = '';
@@ -77,19 +76,19 @@ export class CommandCounter {
   }
 }
 
-/** A client may delay the platform by this time, plus the time that its bytes take at the minimum rate. */
+/** How long a client may keep the platform waiting in total, besides the time of its bytes at MIN_BYTES_PER_SECOND. */
 const PATIENCE_MS = 30_000;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 const POLL_INTERVAL_MS = 500;
 
-/** Returns true if a client that sent these bytes in this time is too slow to keep its place. */
+/** Returns true if `waitedMs` is too long a wait for a client that has transferred `bytes`. */
 export function isTooSlow(waitedMs: number, bytes: number, patienceMs = PATIENCE_MS): boolean {
   return waitedMs > patienceMs + (bytes / MIN_BYTES_PER_SECOND) * 1000;
 }
 
 /**
- * Calls `end` once if the client sends its body or reads the answer too slowly. Returns a function that stops watching.
- * The body goes to `body`. Time in which the platform works does not count.
+ * Calls `end` once if the client sends its body or reads the answer too slowly. Returns a function that stops the
+ * watch. Time in which the client waits for the platform does not count.
  */
 export function watchPace(
   { req, res, body }: { req: IncomingMessage; res: ServerResponse; body: Transform },

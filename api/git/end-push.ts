@@ -4,12 +4,12 @@ import { endChild } from '../../shared/core/limited-child.js';
 import { statFields } from '../../shared/core/process-identity.js';
 import { signalProcess } from '../../shared/core/signal-process.js';
 
-/** How long git may take to remove what a push has stored, in milliseconds. */
+/** Time for git to remove the objects of a refused push, in milliseconds. */
 const TIDIES_MS = 5_000;
 
 /**
- * Ends a push by killing only the program that unpacks it.
- * Git then refuses the push and removes what it has stored. Killing all of git would leave that on the disk.
+ * Ends a push by killing only the process that unpacks it. Git then refuses the push and removes the objects it stored.
+ * Killing all of git would leave them on the disk.
  */
 export function endPush(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
@@ -19,12 +19,12 @@ export function endPush(child: ChildProcess): void {
       if (pids.length === 0) endChild(child);
       else setTimeout(() => endChild(child), TIDIES_MS).unref();
     },
-    // Without /proc these processes are unknown.
+    // Without /proc the unpacking process cannot be found, so git itself is ended.
     () => endChild(child),
   );
 }
 
-/** Returns the processes of a group that unpack a push. */
+/** Returns the ids of the processes in a process group that unpack a push. */
 async function unpackersOf(group: number | undefined): Promise<number[]> {
   const found: number[] = [];
   for (const name of await readdir('/proc')) {

@@ -10,9 +10,9 @@ export interface Followed {
   db: Db;
   serviceId: string;
   deploymentId: string;
-  /** Shows the pusher a line. */
+  /** Prints a line in the pusher's terminal. */
   say: (line: string) => void;
-  /** Returns true when this process is ending: following stops, and the deployment continues. */
+  /** Returns true once this process shuts down. The deployment then continues without being followed. */
   isEnding: () => boolean;
 }
 
@@ -23,18 +23,17 @@ export interface FollowedEnd {
 }
 
 const POLL_INTERVAL_MS = 500;
-/** Proxies close a connection that has been silent for a minute. */
+/** Proxies close a connection that is silent for a minute, so a line is printed after this many silent milliseconds. */
 const QUIET_MS = 20_000;
 const LINES = 500;
 const HOURS = 24;
-/** Shown when a step begins. */
 const WHILE: Readonly<Record<StepName, string>> = { queued: 'queued', build: 'building', release: 'releasing' };
-/** A time after every step. */
+/** Later than every step. */
 const LATEST = new Date(8.64e15);
-/** How many consecutive reads may fail, because the database may be restarting. */
+/** Consecutive reads that may fail, because the database may be restarting. */
 const MAX_FAILURES = 120;
 
-/** Shows a deployment's steps and log until it has ended. */
+/** Prints a deployment's steps and log in the pusher's terminal until the deployment has ended. */
 export async function followDeployment(followed: Followed): Promise<FollowedEnd> {
   const { say, isEnding } = followed;
   let after = 0;
@@ -50,7 +49,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
     try {
       const row = await stateOf(followed);
       const begun = row.steps.map(({ name, startedAt }) => ({ state: WHILE[name], at: new Date(startedAt) }));
-      // A step that is shorter than the polling interval is announced too, before its output.
+      // A step that ends between two polls is announced too, before its output.
       const announce = (until: Date) => {
         for (let step = begun[announced]; step !== undefined && step.at <= until; step = begun[++announced]) {
           speak(`-----> ${step.state}`);
@@ -58,7 +57,7 @@ export async function followDeployment(followed: Followed): Promise<FollowedEnd>
       };
       if (row.blocked_reason !== '' && row.blocked_reason !== waitsFor) speak(`-----> waits: ${row.blocked_reason}`);
       waitsFor = row.blocked_reason;
-      // When a deployment has ended its log is complete, so the last read finds the last line.
+      // The log of an ended deployment is complete, so this read finds its last line.
       for (let more = true; more; ) {
         const { serviceId, deploymentId } = followed;
         const batch = await readLogs(followed.db, { serviceId, deploymentId, hours: HOURS, after, limit: LINES });
@@ -92,7 +91,7 @@ async function stateOf({ db, deploymentId }: Followed): Promise<State> {
   return row ?? { status: 'cancelled', steps: [], blocked_reason: '', error: 'the service was deleted' };
 }
 
-/** Lines of the platform look different from what commands print. */
+/** Formats a log line. Lines of the platform get an arrow, unlike the output of commands. */
 function show({ source, message }: LogLineRow): string {
   return `${source === 'system' ? '-----> ' : '       '}${message}`;
 }

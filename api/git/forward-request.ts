@@ -7,13 +7,15 @@ import type { Config } from '../../shared/core/config.js';
 import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext } from '../http/request-state.js';
 
-/** Proves that an API process forwarded the request, which is then neither counted nor forwarded again. */
+/**
+ * Header that proves that another API process forwarded the request, which is then neither counted nor forwarded again.
+ */
 export const FORWARDED_HEADER = 'x-ranvier-forwarded';
 const CONNECT_MS = 3000;
-/** Headers of a single connection, and headers that the next connection sets itself. */
+/** Headers that belong to one connection and are not passed on. */
 const OWN_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'expect', FORWARDED_HEADER];
 
-/** Returns the address of this process for other hosts: `INTERNAL_URL`, or the host's own address. */
+/** Returns the URL at which other hosts reach this process: INTERNAL_URL, or the host's own address. */
 export function internalAddress({
   internalUrl,
   apiAddress,
@@ -28,8 +30,8 @@ export function internalAddress({
 }
 
 /**
- * Passes a git request to the API process that has the repository, and its answer back.
- * Throws engine_unavailable if no address accepts a connection; nothing of the request was read then.
+ * Forwards a git request to the API process that has the repository, and returns its answer. Throws engine_unavailable
+ * if no address accepts a connection; the request's body was not read then.
  */
 export async function forwardTo(ctx: ApiContext, addresses: readonly string[], token: string): Promise<void> {
   const address = await reachable(addresses);
@@ -46,7 +48,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
   await new Promise<void>((resolve) => {
     const onward = request(target, {
       method: ctx.method,
-      // Not `req.url`: a request line may name a host, which must not decide who gets the key and the proof of forwarding.
+      // Not `req.url`: a request line may name a host, which would then get the key and the forwarding token.
       path: `${ctx.path}${ctx.search}`,
       headers: { ...headers, [FORWARDED_HEADER]: token },
     });
@@ -62,7 +64,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       const passed = { ...answer.headers };
       for (const name of OWN_HEADERS) delete passed[name];
       res.writeHead(answer.statusCode ?? 502, passed);
-      // Once the other host has the whole request, it does not matter that the pusher has gone.
+      // Once the other host has the whole request, it continues even if the pusher disconnects.
       res.once('close', () => {
         if (!req.complete || ctx.method === 'GET') onward.destroy();
         else answer.resume();
@@ -71,7 +73,7 @@ export async function forwardTo(ctx: ApiContext, addresses: readonly string[], t
       answer.once('end', resolve);
       answer.pipe(res);
     });
-    // If the request breaks off, it breaks off at the other host as well.
+    // If the pusher disconnects before the end of the request, the forwarded request is ended too.
     pipeline(req, onward, (error) => {
       if (error && !req.complete) onward.destroy();
     });

@@ -15,14 +15,14 @@ import { HookChannel } from './hook-channel.js';
 import { PUSHES_BEFORE_PACKING, type PushedRepositories, type PushedRepository } from './pushed-repositories.js';
 import { type Afterwards, type Push, type PushDeps, receivePush } from './receive-push.js';
 
-/** A request that git's `http-backend` answers. */
+/** A git request that is passed to the program `git http-backend`. */
 export interface Exchange {
   ctx: ApiContext;
-  /** The path below the repository. */
+  /** The path below the repository, for example `info/refs`. */
   rest: string;
   query: string;
   repository: PushedRepository;
-  /** Aborts if the request's place is given to another workspace. */
+  /** Aborts if this request loses its place to a request of another workspace. */
   signal: AbortSignal;
 }
 
@@ -30,20 +30,20 @@ const MAX_HEAD_BYTES = 16 * 1024;
 const END_OF_HEAD = '\r\n\r\n';
 const MAX_ERROR_BYTES = 4096;
 
-/** Refs below this prefix belong to the platform. */
+/** Refs below `refs/ranvier` belong to the platform, so clients do not see them. */
 const COMMON: Settings = [
   ['transfer.hideRefs', 'refs/ranvier'],
   ['http.getanyfile', 'false'],
 ];
 
-/** Old commits of many projects have these harmless faults. */
+/** Harmless faults in old commits of many projects, which must not block a push. */
 const LENIENT: Settings = ['zeroPaddedFilemode', 'missingSpaceBeforeDate', 'badTimezone'].map(
   (name) => [`receive.fsck.${name}`, 'ignore'] as const,
 );
 
 /**
- * Answers a fetch or clone. `anyCommit` allows commits that no branch names.
- * For all other clients git's second protocol is disabled, because it serves any object whose id is known.
+ * Answers a fetch or clone. With `anyCommit`, any commit can be fetched, not only commits of branches. Other clients
+ * cannot use version 2 of git's protocol, because it serves any object whose id is known.
  */
 export async function fetchFrom(
   { log }: Pick<PushDeps, 'log'>,
@@ -62,16 +62,12 @@ export async function fetchFrom(
   if (end !== '') log.debug({ git: end }, 'git says at the end of a fetch');
 }
 
-/**
- * How long git may unpack a push after the pusher has left, in milliseconds. A push is accepted when its hook is
- * called.
- */
+/** How long git may go on unpacking a push after the pusher disconnected, in milliseconds. */
 const UNPACKS_ALONE_MS = 10_000;
 
 /**
- * Answers a push. A complete push is stored and deployed even if the connection is lost: git and its hook continue.
- * Their output is then read and dropped. A push that takes too long to unpack is ended, because a small pack can stand
- * for hours of work.
+ * Answers a push. A push that arrived completely is stored and deployed even if the connection is lost. A push that
+ * takes too long to unpack is ended, because a small pack can expand to hours of work.
  */
 export async function pushTo(
   deps: PushDeps,
@@ -114,7 +110,7 @@ export async function pushTo(
   await repositories.tidy(push.service.id, done.pushes >= PUSHES_BEFORE_PACKING);
 }
 
-/** Ends git some time after the client has left, unless the returned function is called first. */
+/** Ends git UNPACKS_ALONE_MS after the client disconnects, unless the returned function is called first. */
 function endsAlone(socket: Socket, child: ChildProcess): () => void {
   let timer: NodeJS.Timeout | undefined;
   const left = () => {
@@ -142,7 +138,7 @@ async function receive(
     const request = await channel.read();
     if (request === null) return null;
     accepted();
-    // Recorded before anything is deployed, because a worker must find the repository.
+    // Recorded before anything is deployed, because the record tells workers which host has the repository.
     const pushes = await recordPushed(deps.db, push.service.id);
     return { afterwards: await receivePush(deps, push, channel, request), pushes };
   } catch (error) {
@@ -154,9 +150,8 @@ async function receive(
 }
 
 /**
- * Returns the variables of a CGI program. CONTENT_LENGTH is left out, so that git reads until its input ends.
- * With it, git would never stop reading an input that ends too early, for example if this process is killed during a
- * push, and would keep a processor busy for ever.
+ * Returns the CGI variables for git. CONTENT_LENGTH is left out, so that git reads until its input ends. With it, git
+ * would loop for ever on an input that ends too early, for example if this process is killed during a push.
  */
 function environmentOf(
   { ctx, rest, query, repository }: Exchange,
@@ -182,8 +177,8 @@ function environmentOf(
 }
 
 /**
- * Passes the request's body to the child and its answer to the client. Resolves when the child has ended its output.
- * A client that sends too much gets an error; one that is too slow loses its connection.
+ * Passes the request's body to git and git's answer to the client. Resolves when git has ended its output. A client
+ * that sends too much gets an error; a client that is too slow loses its connection.
  */
 async function pump(
   { ctx, signal }: Exchange,
@@ -192,7 +187,7 @@ async function pump(
   end: (child: ChildProcess) => void = endChild,
 ): Promise<void> {
   const { req, res } = ctx;
-  // Without this, Koa would end the answer itself.
+  // Koa must not end the response: the pump below does.
   ctx.status = 200;
   ctx.respond = false;
   const lose = () => {
@@ -215,7 +210,7 @@ async function pump(
   }
   if (refused === null || res.headersSent) return void res.end();
   ctx.respond = true;
-  // The rest of the body is not read.
+  // The rest of the body stays unread, so the connection cannot be used again.
   ctx.set('Connection', 'close');
   throw refused;
 }
@@ -224,9 +219,8 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   const stdin = child.stdin as Writable;
   stdin.on('error', () => undefined);
   req.pipe(body).pipe(stdin);
-  // Ends git if the client has gone: without the rest of its input, `http-backend` would wait or read for ever. That is
-  // so if the connection closes before the whole body was read, or before it was passed on. Git stores only complete
-  // requests, so nothing was accepted yet.
+  // If the client disconnects before the whole request was passed on, git is ended, because it would wait for input for
+  // ever. Git stores only complete pushes, so nothing was accepted yet.
   const gaveUp = () => {
     if (!req.readableEnded) end();
   };
@@ -235,7 +229,10 @@ function passOn({ req }: ApiContext, body: Transform, end: () => void, child: Ch
   child.once('exit', () => req.socket.off('close', gaveUp));
 }
 
-/** Sends git's answer. Its head is sent with the first byte after it: until then the request can still be refused. */
+/**
+ * Sends git's answer. The headers go out with the first byte of the body, so that the request can be refused until
+ * then.
+ */
 async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: () => boolean): Promise<void> {
   let read = Buffer.alloc(0);
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
@@ -255,7 +252,7 @@ async function answerFrom(child: ChildProcess, res: ServerResponse, isRefused: (
   else res.writeHead(500, { 'Content-Type': 'text/plain' });
 }
 
-/** The CGI headers that are passed on. All other headers of the answer are the platform's. */
+/** The CGI headers of git's answer that are passed on. The platform sets all others. */
 const PASSED = ['content-type', 'cache-control', 'expires', 'pragma'];
 
 function writeHead(res: ServerResponse, answer: Buffer): void {
@@ -271,13 +268,13 @@ function writeHead(res: ServerResponse, answer: Buffer): void {
   if (!res.headersSent) res.writeHead(status);
 }
 
-/** Writes a chunk and waits for a slow client. Drops the chunk if the client is gone. */
+/** Writes a chunk and waits until a slow client has read it. Drops the chunk if the client has disconnected. */
 async function send(res: ServerResponse, chunk: Buffer): Promise<void> {
   if (res.destroyed || res.writableEnded || res.write(chunk)) return;
   await Promise.race([once(res, 'drain'), once(res, 'close')]).catch(() => undefined);
 }
 
-/** Resolves with the end of the child's error output when it and its helpers have ended. */
+/** Resolves to the last bytes of the child's stderr once the child has ended. */
 async function ended(child: ChildProcess): Promise<string> {
   let said = '';
   (child.stderr as Readable).on('data', (chunk: Buffer) => {

@@ -3,13 +3,13 @@ import { type ChildLimits, spawnLimited } from '../../shared/core/limited-child.
 import { isMissing, resultOf } from '../../shared/core/run-limited.js';
 
 /**
- * Git in the API process has a fixed environment, no configuration of the host, and bounds on memory and processor
- * time.
+ * Runs git in the API process: with a fixed environment, without the host's configuration, and with limits on memory
+ * and processor time.
  */
 
 const PATH = '/usr/local/bin:/usr/bin:/bin:/opt/homebrew/bin';
 const GIB = 1024 ** 3;
-/** A small pack can stand for a very large tree, which git holds in memory, and for hours of work. */
+/** A small pack can expand to a very large tree, which git holds in memory, and to hours of work. */
 const LIMITS: Partial<ChildLimits> = { memoryBytes: 3 * GIB, processorSeconds: 300 };
 const COMMAND_MS = 20_000;
 const PACK_MS = 10 * 60_000;
@@ -17,7 +17,7 @@ const MAX_OUTPUT_BYTES = 4 * 1024 ** 2;
 
 export type Settings = readonly (readonly [key: string, value: string])[];
 
-/** Settings of every command. They override the repository's own configuration. */
+/** Settings of every git command, which override the repository's own configuration. */
 const HARDENED: Settings = [
   ['core.fsmonitor', 'false'],
   ['core.attributesFile', '/dev/null'],
@@ -79,8 +79,8 @@ export async function runGit(
 }
 
 /**
- * Starts git's own CGI program. Three more pipes (3, 4, 5) lead to the hooks that it starts.
- * They carry git's input to the hook, the hook's answers, and messages to the pusher.
+ * Starts `git http-backend`, git's own CGI program. Pipes 3, 4 and 5 lead to the hooks that it starts: git's input to
+ * the hook, the hook's answers, and messages to the pusher.
  */
 export function spawnBackend(env: Record<string, string>): ChildProcess {
   return spawnLimited(['git', 'http-backend'], {

@@ -7,7 +7,9 @@ import { FLUSH, type Packet, PacketReader, packet } from './pkt-lines.js';
 export interface HookRequest {
   updates: RefUpdate[];
   options: string[];
-  /** The file with the commits at which the history of a shallow push ends; '' if the push is not shallow. */
+  /**
+   * Path of git's file `shallow` for this push: the commits at which its history ends. '' if the push is not shallow.
+   */
   shallowFile: string;
 }
 
@@ -18,7 +20,7 @@ export type HookAnswer =
 
 const MAX_LINE_LENGTH = 2000;
 
-/** The API's end of the pipes to the hook. */
+/** The API's end of the pipes to the hook `proc-receive`. */
 export class HookChannel {
   readonly #chunks: AsyncIterator<Buffer>;
   readonly #answers: Writable;
@@ -27,16 +29,16 @@ export class HookChannel {
   readonly #waiting: Packet[] = [];
 
   constructor(child: ChildProcess) {
-    // The type of `stdio` ends with the fifth.
+    // The type of `stdio` has only five entries.
     const [input, answers, messages] = (child.stdio as readonly unknown[]).slice(3);
     this.#chunks = (input as Readable)[Symbol.asyncIterator]();
     this.#answers = answers as Writable;
     this.#messages = messages as Writable;
-    // A killed hook closes its pipes. The work continues without it.
+    // If the hook is killed, its pipes close. That is no error, because the deployment continues.
     for (const stream of [input as Readable, this.#answers, this.#messages]) stream.on('error', () => undefined);
   }
 
-  /** Resolves to null if git ends without calling the hook, because it refused the push itself. */
+  /** Reads what git passed to the hook. Resolves to null if git refused the push itself and called no hook. */
   async read(): Promise<HookRequest | null> {
     const shallowFile = await this.#next();
     if (shallowFile === undefined || shallowFile === null) return null;
@@ -48,12 +50,12 @@ export class HookChannel {
     return { updates, options, shallowFile };
   }
 
-  /** Shows the pusher a line. */
+  /** Prints a line in the pusher's terminal. */
   say(line: string): void {
     if (this.#messages.writable) this.#messages.write(`${printable(line)}\n`);
   }
 
-  /** Answers for all refs, which ends the hook. */
+  /** Sends the answers for all refs, after which the hook ends. */
   answer(answers: readonly HookAnswer[]): void {
     for (const answer of answers) {
       this.#answers.write(packet(answer.ok ? `ok ${answer.ref}` : `ng ${answer.ref} ${printable(answer.reason)}`));
@@ -99,7 +101,7 @@ function parseUpdate(line: string): RefUpdate {
   return { from, to, ref: ref.join(' ') };
 }
 
-/** Removes a line's control characters, except colours. */
+/** Removes control characters from a line, except colours. */
 export function printable(line: string): string {
   return (
     line

@@ -9,14 +9,13 @@ import type { CommandDeps } from '../../shared/secrets/command-deps.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 
 export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'authorize'> {
-  /** The service whose repository was pushed to. */
   service: Pick<ServiceRow, 'id' | 'workspace_id' | 'configuration'>;
-  /** The id for the deployment, under which its commit is kept. */
+  /** The id of the new deployment. A ref of this name keeps the commit. */
   id: string;
   branch: string;
   commitSha: string;
   folderId: string;
-  /** Resolves to true if the branch is at the commit now. It was not when the pusher's git read it. */
+  /** Resolves to true if the branch has moved to the commit since the pusher's git read it. */
   hasMoved: () => Promise<boolean>;
 }
 
@@ -24,14 +23,14 @@ export interface QueuePushInput extends Pick<QueueDeploymentInput, 'actor' | 'au
 export interface QueuedPush {
   id: string;
   serviceId: string;
-  /** True if an earlier push of the commit has queued the deployment. */
+  /** True if an earlier push of the same commit had queued it. */
   joined: boolean;
 }
 
 /**
- * Queues the deployment of a pushed commit, unless an earlier push has one that is open or just live.
- * A branch other than the service's is deployed to its preview. Returns null if it has none and gets none. Throws what
- * `queueDeployment` and `previewForBranch` throw.
+ * Queues the deployment of a pushed commit. Returns the deployment of an earlier push of the commit if it is open or
+ * has just gone live. A branch other than the service's is deployed to its preview; returns null if it has no preview
+ * and gets none. Throws what `queueDeployment` and `previewForBranch` throw.
  */
 export async function queuePush(
   trx: Transaction,
@@ -41,7 +40,7 @@ export async function queuePush(
   const { service, branch, commitSha, folderId } = input;
   await trx.raw('select 1 from services where id = ? for update', [service.id]);
   const push = { serviceId: service.id, ref: branchRef(branch), commitSha };
-  // The order matters: a push moves its branch before it is settled, so the second search finds what the first one missed.
+  // A push moves its branch before it is settled, so the second search finds what the first one missed.
   const open = (await findOpenPush(trx, push)) ?? ((await input.hasMoved()) ? await findMovedPush(trx, push) : null);
   if (open) return { id: open.id, serviceId: open.deployed_service_id, joined: true };
   await giveUpPushes(trx, push);
@@ -65,7 +64,7 @@ async function queue(
   return previewForBranch(trx, deps, { ...preview, actor, authorize });
 }
 
-/** Returns a new id for a deployment. */
+/** Returns the id of a new deployment; such ids ascend with time. */
 export function newDeploymentId(): string {
   return uuidv7();
 }

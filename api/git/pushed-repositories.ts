@@ -21,15 +21,15 @@ import { type GitResult, runGit } from './git-process.js';
 import { writeHooks } from './repository-hooks.js';
 
 const NOTHING = '0'.repeat(40);
-/** How many releases keep their commits even without a branch, so that they can be built again. */
+/** The commits of this many releases are kept even if no branch contains them, so that they can be built again. */
 const KEPT_RELEASES = 10;
-/** Interval at which a note of `noteShallow` is renewed, and how long it is valid after that, in milliseconds. */
+/** The note file of a shallow push (`noteShallow`) is renewed at this interval and expires after NOTE_HOLDS_MS. */
 const NOTE_RENEW_MS = 10_000;
 const NOTE_HOLDS_MS = 60_000;
 /** After this many pushes, a repository is packed and its unreachable commits are removed. */
 export const PUSHES_BEFORE_PACKING = 20;
 
-/** The bare repositories of services that are deployed by push, below `DATA_DIR/pushed`. */
+/** The bare repositories below `DATA_DIR/pushed`, one for each service that is deployed by `git push`. */
 export class PushedRepositories {
   readonly #db: Db;
   readonly #log: Logger;
@@ -49,7 +49,7 @@ export class PushedRepositories {
     return this.#folder;
   }
 
-  /** Returns the id of this folder and the folder of the git hooks. Makes both if they do not exist yet. */
+  /** Returns the id of this folder and the folder of the git hooks. Creates both if they are missing. */
   prepare(): Promise<{ id: string; hooks: string }> {
     this.#prepared ??= this.#make().catch((error: unknown) => {
       this.#prepared = null;
@@ -59,8 +59,8 @@ export class PushedRepositories {
   }
 
   /**
-   * Opens the service's repository, with HEAD at the service's branch. Makes it if it is missing. `repository` is null
-   * if it is on another API host.
+   * Opens a service's repository, with HEAD at the service's branch. Creates it if it is missing. `repository` is null
+   * if another API host has it.
    */
   async open(
     service: Pick<ServiceRow, 'id' | 'configuration'>,
@@ -80,18 +80,17 @@ export class PushedRepositories {
     await announceHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** Removes this process's address again. */
   async withdraw(): Promise<void> {
     if (await exists(this.#folder)) await withdrawHost(this.#db, (await this.prepare()).id, this.#address);
   }
 
-  /** Returns a repository that was opened earlier. */
+  /** Returns a repository that `open` has created. */
   async at(serviceId: string): Promise<PushedRepository> {
     const { hooks } = await this.prepare();
     return new PushedRepository(join(this.#folder, repositoryFolder(serviceId)), hooks);
   }
 
-  /** Records the repository's size. With `pack`, first packs it and removes commits that nothing needs. */
+  /** Records the repository's size. With `pack`, first repacks it and removes commits that nothing refers to. */
   async tidy(serviceId: string, pack: boolean): Promise<void> {
     const repository = await this.at(serviceId);
     if (pack) {
@@ -103,7 +102,7 @@ export class PushedRepositories {
     await recordSize(this.#db, serviceId, await repository.size(), pack);
   }
 
-  /** Removes the repositories of deleted services. Returns their number. */
+  /** Deletes the repositories of deleted services. Returns how many. */
   async removeGone(): Promise<number> {
     const names = await readdir(this.#folder).catch(() => []);
     const ids = names.flatMap((name) =>
@@ -137,7 +136,6 @@ export class PushedRepositories {
   }
 }
 
-/** One bare repository. */
 export class PushedRepository {
   readonly path: string;
   readonly hooks: string;
@@ -148,14 +146,13 @@ export class PushedRepository {
     this.hooks = hooks;
   }
 
-  /** Points HEAD at the service's branch, which a clone then checks out. */
+  /** Points HEAD at the service's branch, so that a clone checks it out. */
   async pointHead(branch: string): Promise<void> {
     const text = await readFile(join(this.path, 'HEAD'), 'utf8').catch(() => '');
     if (text.trim() === `ref: ${branchRef(branch)}`) return;
     await this.#git('symbolic-ref', 'HEAD', branchRef(branch));
   }
 
-  /** Returns the names of all branches. */
   async branches(): Promise<Set<string>> {
     const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads');
     return new Set(stdout.split('\n').filter((name) => name !== ''));
@@ -166,17 +163,16 @@ export class PushedRepository {
     return (await this.#git('rev-parse', '--verify', '-q', branchRef(branch))).stdout.trim();
   }
 
-  /** Returns true if the id is a commit's, and not a tag's or a file's. */
+  /** Returns true if the id is the id of a commit, not of a tag or a file. */
   async hasCommit(sha: string): Promise<boolean> {
     return (await this.#git('cat-file', '-t', sha)).stdout.trim() === 'commit';
   }
 
-  /** Returns the commit's subject line, at most 200 characters. */
   async subject(sha: string): Promise<string> {
     return (await this.#git('log', '--no-walk', '--format=%s', '--end-of-options', sha)).stdout.trim().slice(0, 200);
   }
 
-  /** Moves a branch. With `from`, moves it only from there. */
+  /** Moves a branch. With `from`, fails unless the branch is at that commit. */
   async moveBranch(branch: string, to: string, from?: string): Promise<GitResult> {
     return this.#git('update-ref', branchRef(branch), to, ...(from === undefined ? [] : [from]));
   }
@@ -185,7 +181,7 @@ export class PushedRepository {
     return this.#git('update-ref', '-d', branchRef(branch), from);
   }
 
-  /** Keeps a deployment's commit, even if the branch moves. */
+  /** Creates a ref for a deployment's commit, so that git keeps the commit when the branch moves. */
   async keep(deploymentId: string, sha: string): Promise<void> {
     const kept = await this.#git('update-ref', keptRef(deploymentId), sha, NOTHING);
     if (!kept.ok) throw new Error(`the pushed commit cannot be kept: ${kept.stderr}`);
@@ -195,7 +191,7 @@ export class PushedRepository {
     await this.#git('update-ref', '-d', keptRef(deploymentId));
   }
 
-  /** Stops keeping the commits of all other deployments. */
+  /** Deletes the refs of `keep`, except those of the given deployments. */
   async forgetExcept(kept: ReadonlySet<string>): Promise<void> {
     const { stdout } = await this.#git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/ranvier');
     for (const id of stdout.split('\n')) if (id !== '' && !kept.has(id)) await this.forget(id);
@@ -206,7 +202,7 @@ export class PushedRepository {
     return runGit(this.path, ['gc', '-q', '--prune=1.hour.ago'], { long: true });
   }
 
-  /** Returns the bytes of its objects on the disk. */
+  /** Returns the bytes of the repository's objects on the disk. */
   async size(): Promise<number> {
     const { stdout } = await this.#git('count-objects', '-v');
     const kib = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(stdout)?.[1] ?? 0);
@@ -214,36 +210,36 @@ export class PushedRepository {
   }
 
   /**
-   * Notes the commits at which the history of a shallow push ends, until `adoptShallow`. `lines` are ids of commits.
-   * Until then, or until `release`, the push is held.
+   * Writes a note file with `lines`: the ids of the commits at which the history of a shallow push ends. The push
+   * counts as held (`isHeld`) until `adoptShallow` or `release`.
    */
   async noteShallow(deploymentId: string, lines: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     await writeFile(note, lines, { mode: 0o600 });
     const renew = () => {
       const now = new Date();
-      // After it was adopted, the note is gone.
+      // The renewal fails after `adoptShallow` has deleted the note.
       utimes(note, now, now).catch(() => undefined);
     };
     this.#renewals.push(setInterval(renew, NOTE_RENEW_MS));
   }
 
-  /** Stops renewing notes: git has ended. */
+  /** Stops renewing the notes, because git has ended. */
   release(): void {
     for (const renewal of this.#renewals.splice(0)) clearInterval(renewal);
   }
 
   /**
-   * Returns true while the server's git is about to move the ref of a shallow push. Nothing else may change that ref or
-   * the file `shallow` until then: git would die without an answer, and the pusher's git would wait for ever. A note
-   * file marks this time. If the process that wrote it has died, the note expires after a minute.
+   * Returns true while git is about to move the ref of a shallow push. Until then nothing else may change that ref or
+   * the file `shallow`: git would die without an answer, and the pusher's git would wait for ever. A note file marks
+   * this time; it expires a minute after the process that wrote it has died.
    */
   async isHeld(deploymentId: string): Promise<boolean> {
     const note = await stat(this.#shallowNote(deploymentId)).catch(() => null);
     return note !== null && Date.now() - note.mtimeMs < NOTE_HOLDS_MS;
   }
 
-  /** Adds a note of `noteShallow` to the repository, unless git has already done so. */
+  /** Adds the commits of a note to the repository's file `shallow`, unless git has already done so. */
   async adoptShallow(deploymentId: string): Promise<void> {
     const note = this.#shallowNote(deploymentId);
     const noted = await readFile(note, 'utf8').catch(() => null);
@@ -253,7 +249,7 @@ export class PushedRepository {
     const added: string[] = [];
     for (const id of idsOf(noted)) if (!known.includes(id) && (await this.#lacksParent(id))) added.push(id);
     if (added.length > 0) {
-      // This is git's own lock file: another push fails instead of losing lines.
+      // `shallow.lock` is git's own lock file: a concurrent push fails instead of overwriting lines.
       await writeFile(`${path}.lock`, `${[...known, ...added].join('\n')}\n`, { mode: 0o644, flag: 'wx' });
       await rename(`${path}.lock`, path);
     }

@@ -37,7 +37,7 @@ export interface Push {
   authorize: (facts: { protectedEnvironment: boolean }) => void;
 }
 
-/** Work to do once git has ended. */
+/** Work to do after git has ended. */
 export type Afterwards = () => Promise<void>;
 
 const NOTHING = /^0+$/;
@@ -124,8 +124,8 @@ async function deleteBranch(
 }
 
 /**
- * Deploys a branch to its preview. Returns null if it has none and gets none.
- * If a wanted preview cannot be made, shows the pusher why.
+ * Deploys a branch to its preview. Returns null if it has no preview and gets none. If a preview cannot be made, tells
+ * the pusher why.
  */
 async function showBranch(
   deps: PushDeps,
@@ -141,7 +141,7 @@ async function showBranch(
   try {
     return await deployBranch(deps, push, channel, update, options);
   } catch (error) {
-    // The branch is stored anyway: reaching the limit of previews is no reason to lose work.
+    // The push still stores the branch: a pusher must not lose work because the limit of previews is reached.
     if (!(error instanceof AppError)) throw error;
     channel.say(`-----> No preview of ${options.branch}: ${error.message}`);
     return null;
@@ -168,11 +168,13 @@ async function storeBranch(
 interface DeployOptions {
   branch: string;
   noWait: boolean;
-  /** The commits at which the history of a shallow push ends; '' if the push is not shallow. */
+  /**
+   * Path of git's file `shallow` for this push: the commits at which its history ends. '' if the push is not shallow.
+   */
   shallow: string;
 }
 
-/** The answer for one ref, and the work that follows. */
+/** The hook's answer for one ref, and the work to do after git has ended. */
 interface Done {
   answer: HookAnswer;
   afterwards: Afterwards;
@@ -180,8 +182,8 @@ interface Done {
 
 /**
  * Deploys a pushed commit, and shows the pusher its progress. Returns null if the branch has no preview and gets none.
- * Git fails after a shallow push if its hook has moved a ref, so git moves that ref itself at the end. Afterwards this
- * corrects a ref that git moved too early.
+ * If a hook moves the ref of a shallow push, git fails. Git therefore moves that ref itself at the end; `afterwards`
+ * moves it back if the commit is not live yet.
  */
 async function deployBranch(
   deps: PushDeps,
@@ -196,7 +198,7 @@ async function deployBranch(
     throw new AppError('engine_unavailable');
   });
   const wanted = newDeploymentId();
-  // Kept before the deployment exists, so that a worker finds the commit.
+  // A ref keeps the commit from here on, so that a worker finds it as soon as the deployment exists.
   await repository.keep(wanted, to);
   if (shallow !== '') await repository.noteShallow(wanted, shallow);
   const queued = await deps.db
@@ -268,7 +270,7 @@ function refused(ref: string, reason: string): Done {
   return done({ ref, ok: false, reason });
 }
 
-/** Shows the pusher why there is no new release. Returns the reason in a few words. */
+/** Tells the pusher why no new release is live. Returns the reason in a few words. */
 function explain(channel: HookChannel, { status, error }: { status: string; error: string }, id: string): string {
   channel.say('');
   if (status === 'unknown') {
@@ -282,7 +284,7 @@ function explain(channel: HookChannel, { status, error }: { status: string; erro
   return status === 'failed' ? 'the deployment failed' : 'the deployment was cancelled';
 }
 
-/** Shows the pusher why nothing is deployed. Returns the reason in one line. */
+/** Tells the pusher why nothing is deployed. Returns the reason in one line. */
 function refusal(deps: PushDeps, channel: HookChannel, error: unknown): string {
   if (!(error instanceof AppError)) {
     deps.log.error({ err: error }, `a push failed unexpectedly: ${errorMessage(error)}`);

@@ -5,13 +5,13 @@ import { exists } from '../../shared/core/exists.js';
 import { MAX_UPDATES } from '../../shared/pushes/model.js';
 
 /**
- * The hooks of pushed repositories. They are relays: git starts them with the pipes 3, 4 and 5 of `http-backend`, and
- * the API process at the other ends decides. If that process dies, the pipes close and the hook ends.
+ * The git hooks of pushed repositories. They only relay: git starts them with the pipes 3, 4 and 5 of `http-backend`,
+ * and the API process at the other end decides. If that process dies, the pipes close and the hook ends.
  */
 
 /**
- * Relays everything to the API. It first sends the path of the file with the commits at which the history of a shallow
- * push ends; '' if the push is not shallow.
+ * The hook `proc-receive` relays everything to the API. First it sends the path of git's file `shallow`; '' if the push
+ * is not shallow.
  */
 const PROC_RECEIVE = `#!/bin/sh
 # The shell gives a background command no input, except one that is named.
@@ -28,7 +28,7 @@ kill $input 2>/dev/null
 exit 0
 `;
 
-/** Refuses refs other than branches before `proc-receive`, so that nothing of the push is kept. */
+/** Refuses refs other than branches before `proc-receive` runs, so that git stores nothing of the push. */
 const PRE_RECEIVE = `#!/bin/sh
 count=0
 while read -r from to ref; do
@@ -59,7 +59,7 @@ export async function writeHooks(folder: string): Promise<string> {
   for (const [name, text] of Object.entries(HOOKS)) await writeFile(join(own, name), text, { mode: 0o700 });
   await rename(own, path).catch(async (error: unknown) => {
     await rm(own, { recursive: true, force: true });
-    // Another process was faster.
+    // If the folder exists now, another process wrote the hooks first.
     if (!(await exists(path))) throw error;
   });
   return path;

@@ -18,8 +18,8 @@ import { fetchFrom, pushTo } from './git-backend.js';
 import { PushedRepositories } from './pushed-repositories.js';
 
 /**
- * The paths of `git push`, `git fetch` and `git clone`: `/git/<workspaceId>/<slug>.git`. The password of HTTP basic authentication
- * is a key. Only the three requests of git's smart protocol are answered.
+ * Paths of `git push`, `git fetch` and `git clone`: `/git/<workspaceId>/<slug>.git`, below which git makes three kinds
+ * of requests. The password of HTTP basic authentication is an API key.
  */
 const PATH = /^\/git\/([0-9a-f-]{36})\/([a-z0-9-]{1,64})(?:\.git)?\/(info\/refs|git-upload-pack|git-receive-pack)$/i;
 
@@ -41,18 +41,17 @@ const ENDPOINT: Omit<Endpoint, 'method'> = {
 const READ: Endpoint = { ...ENDPOINT, method: 'GET' };
 const WRITE: Endpoint = { ...ENDPOINT, method: 'POST' };
 
-/** A parsed git request. */
 interface GitRequest {
   workspaceId: string;
   name: string;
-  /** The path below the repository. */
+  /** The path below the repository, for example `info/refs`. */
   rest: string;
   pushes: boolean;
 }
 
 /**
- * How many pushes run at a time in this process, for one workspace and for all. A push lasts as long as its deployment.
- * If all places are taken, the workspace with the most loses one to another workspace.
+ * Pushes at the same time in this process, for one workspace and for all. A push lasts as long as its deployment. If
+ * all places are taken, the workspace with the most pushes loses one of them to another workspace.
  */
 const PUSHES = { each: 10, all: 100 };
 const FETCHES = { each: 4, all: 16 };
@@ -140,7 +139,7 @@ export function serveGit(deps: ApiDeps): ApiMiddleware {
     }
     const { caller, found } = known;
     ctx.state.caller = caller;
-    // The forwarding host has already counted the request.
+    // The API process that forwarded the request has already counted it.
     if (!wasForwarded(ctx, request)) await limit(ctx);
     if (!found.workspace || caller.workspaceId !== request.workspaceId) throw missing();
     const facts: AccessFacts = {
@@ -212,7 +211,7 @@ function parse(ctx: ApiContext): GitRequest {
   return { workspaceId: workspaceId.toLowerCase(), name: name.toLowerCase(), rest, pushes };
 }
 
-/** Returns user and password of HTTP basic authentication; '' for what is missing. */
+/** Returns the user and the password of HTTP basic authentication; '' for a missing part. */
 export function basic(header: string): { user: string; password: string } {
   const [, encoded = ''] = /^basic +([A-Za-z0-9+/=_-]+)$/i.exec(header.trim()) ?? [];
   const text = Buffer.from(encoded, 'base64').toString('utf8');
@@ -224,7 +223,7 @@ function missing(): AppError {
   return new AppError('not_found', 'There is no such service in the workspace of this key');
 }
 
-/** Answers with a text of a type that git shows to people. */
+/** Answers an error as plain text, which git prints in the user's terminal. */
 function answerAsText(ctx: ApiContext, { status, message, details }: AppError): void {
   if (status === 401) ctx.set('WWW-Authenticate', 'Basic realm="Ranvier", charset="UTF-8"');
   ctx.status = status;

@@ -7,10 +7,10 @@ import { endedPushes, lockEndedPush, settlePush } from '../../shared/pushes/stor
 import type { PushedRepositories, PushedRepository } from './pushed-repositories.js';
 
 /**
- * Moves the branch to a pushed commit that is live, or forgets a commit that failed.
- * A later push that has moved the branch takes precedence. Does nothing if the push was settled, if the deployment has
- * not ended, or if git is about to move the branch. The push itself calls this, and so does the upkeep, in case the
- * process that received the push died.
+ * Moves the branch to a pushed commit that is live, or forgets a commit that failed. If a later push has moved the
+ * branch, the branch stays. Does nothing if the push was settled, if its deployment has not ended, or if git is about
+ * to move the branch. The push calls this at its end; the periodic upkeep calls it too, in case the process that
+ * received the push died.
  */
 export async function settleEndedPush(db: Db, repository: PushedRepository, id: string): Promise<void> {
   if (await repository.isHeld(id)) return;
@@ -39,8 +39,9 @@ export interface UpkeepDeps {
 }
 
 /**
- * Starts the upkeep of pushed repositories, and returns a function that stops it. It settles pushes whose client has gone, removes
- * repositories of deleted services, and announces this process to other API hosts. Every API process does it for its own folder.
+ * Starts the periodic upkeep of pushed repositories. Returns a function that stops it. It settles pushes whose client
+ * has disconnected, removes repositories of deleted services, and announces this process to other API hosts. Each API
+ * process does so for its own folder.
  */
 export function startPushUpkeep({ db, log, repositories }: UpkeepDeps): () => Promise<void> {
   let running: Promise<void> | null = null;

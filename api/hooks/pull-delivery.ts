@@ -20,9 +20,8 @@ export interface PullDelivery {
 type Answer = { status: number; reason: string };
 
 /**
- * Stores a report about a pull request, and makes, updates or deletes its preview. Returns the answer to the hook's
- * caller.
- * Nothing of a fork is deployed before a member approves its commit. A preview that cannot be made is no error.
+ * Stores a report about a pull request, and creates, updates or deletes its preview. Returns the answer to the git
+ * host. No commit of a fork is deployed before a member approves it. A preview that cannot be created is no error.
  */
 export async function receivePull(
   { db, keyring, config }: Pick<ApiDeps, 'db' | 'keyring' | 'config'>,
@@ -51,15 +50,15 @@ export async function receivePull(
     });
     return 'status' in recorded ? recorded : await show(recorded);
   } catch (error) {
-    // For example, the plan has no room, or an earlier preview is still being deleted. A sweep tries again.
+    // A sweep tries again later, for example once the plan has room or an earlier preview is deleted.
     if (error instanceof AppError) return { status: 200, reason: `no preview of ${name}: ${error.message}` };
     throw error;
   }
 
   /**
-   * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted.
-   * In those cases, and if the preview was closed, first records a retry. It makes the preview if this process dies, or
-   * if a deletion removes the preview meanwhile.
+   * Stores a commit event for an existing preview. Returns null if there is none, or if it is being deleted. Then, and
+   * if the preview was closed, first records a retry, which creates the preview if this process dies or if a deletion
+   * removes the preview meanwhile.
    */
   async function notifyExisting(
     trx: Transaction,

@@ -42,24 +42,24 @@ const ENDPOINT: Endpoint = {
   keyed: false,
 };
 /**
- * Limits per minute. `hook`: genuine deliveries of one hook. `forged`: other deliveries of one client to one hook.
+ * Limits per minute. `hook`: genuine deliveries to one hook. `forged`: other deliveries of one client to one hook.
  * `unknown`: deliveries of one client to hooks that do not exist.
  */
 const A_MINUTE = { hook: 60, forged: 60, unknown: 60 };
 /**
- * How many bodies of five MiB are read at a time, of one workspace and of all. Slow ones of a workspace make room for
- * others.
+ * Bodies (up to five MiB) that are read at the same time, for one workspace and for all. If all places are taken, the
+ * workspace with the most bodies loses one of them to another workspace.
  */
 const BODIES = { each: 8, all: 40 };
-/** How many genuine deliveries are stored at a time. Each uses a connection to the database. */
+/** Genuine deliveries that are stored at the same time. Each uses a database connection. */
 const STORED = { each: 2, all: 6, waiting: 20 };
-/** Repository servers give up after 10 s. */
+/** Maximum time for a body to arrive. Git hosts give up after 10 s. */
 const BODY_MS = 20_000;
 
 /**
- * Serves `POST /api/hooks/{hookId}`: deliveries of git servers, and calls of deploy hooks.
- * Verifies and stores them, and answers 202; a worker reads the repository afterwards. A genuine delivery that deploys
- * nothing gets 200 and the reason, because servers disable hooks that answer with errors.
+ * Serves `POST /api/hooks/{hookId}`: deliveries of git hosts, and calls of deploy hooks. Verifies and stores them, and
+ * answers 202; a worker reads the repository afterwards. A genuine delivery that deploys nothing gets 200 and the
+ * reason, because git hosts disable hooks that answer with errors.
  */
 export function receiveHook(deps: ApiDeps): ApiMiddleware {
   const { db, keyring } = deps;
@@ -88,7 +88,7 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
     }
   }
 
-  /** Reads the body and checks its signature first, so that a forged delivery holds nothing that other workspaces need. */
+  /** Reads the body and checks its signature, so that a forged delivery takes no turn from genuine ones. */
   async function readGenuine(ctx: ApiContext, hook: HookTarget, headers: Headers): Promise<HookEvent> {
     const given = new AbortController();
     const release = bodies.take(hook.workspace_id, (reason) => given.abort(reason));
@@ -153,8 +153,8 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
 }
 
 /**
- * Reads the body of a delivery. Throws payload_too_large, the reason of the abort, and invalid_request if the connection is lost or
- * the body comes too slowly.
+ * Reads the body of a delivery. Throws payload_too_large, invalid_request if the connection is lost or the body arrives
+ * too slowly, and the reason of the abort.
  */
 async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffer> {
   const { req, request } = ctx;
@@ -175,7 +175,7 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
   try {
     await once(req, 'end', { signal: ending.signal });
   } catch {
-    // The rest is not read: the connection ends with the answer.
+    // The rest of the body stays unread, so the connection is closed after the answer.
     req.removeAllListeners('data').pause();
     ctx.set('Connection', 'close');
     ending.signal.throwIfAborted();
@@ -187,8 +187,8 @@ async function readBody(ctx: ApiContext, ending: AbortController): Promise<Buffe
 }
 
 /**
- * Parses the JSON of a delivery, which GitHub can also send as a form. Returns null for anything else, which deploys
- * nothing.
+ * Parses the JSON of a delivery, which GitHub can also send as a form field. Returns null for anything else, which
+ * deploys nothing.
  */
 function payloadOf(ctx: ApiContext, body: Buffer): unknown {
   try {

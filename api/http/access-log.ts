@@ -1,12 +1,19 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '../../shared/core/log.js';
+import { CLIENT_PATHS } from '../../shared/remote/model.js';
 import type { Metrics } from './metrics.js';
 import type { ApiMiddleware } from './request-state.js';
 
-/** The most characters of a path that are logged. */
+/** Characters of a path that are logged; the rest is cut off. */
 const LOGGED_PATH = 512;
 
-/** Writes a log line and records an observation for each request, after its answer or lost connection. */
+/** Cuts the secret ticket of a shell or a tunnel from a path. A proxy that drops `Upgrade` makes it a plain request. */
+function withoutTicket(path: string): string {
+  const prefix = Object.values(CLIENT_PATHS).find((each) => path.startsWith(each));
+  return prefix ?? path;
+}
+
+/** Writes a log line and updates the metrics for each request, after its answer or lost connection. */
 export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
   return async (ctx, next) => {
     const begun = performance.now();
@@ -15,14 +22,14 @@ export function accessLog(log: Logger, metrics: Metrics): ApiMiddleware {
       const route = ctx.state.route?.path ?? 'other';
       const status = ctx.res.writableFinished ? ctx.res.statusCode : 499;
       metrics.observeRequest({ method: ctx.method, route, status }, seconds);
-      // Successful reads are mostly polls.
+      // Successful reads are mostly polls, so they are logged at the level debug only.
       const level = ctx.method === 'GET' && status < 400 ? 'debug' : 'info';
       if (!log.isLevelEnabled(level)) return;
       const { caller } = ctx.state;
       ctx.state.log()[level](
         {
           method: ctx.method,
-          path: ctx.path.slice(0, LOGGED_PATH),
+          path: withoutTicket(ctx.path).slice(0, LOGGED_PATH),
           status,
           seconds: Number(seconds.toFixed(4)),
           credential: caller?.credentialId,

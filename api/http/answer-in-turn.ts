@@ -5,11 +5,11 @@ import type { Route, SignInLimits } from './route.js';
 import { Turns } from './workspace-turns.js';
 
 export interface RequestTurns {
-  /** Requests that each hold at most one connection to the database. The pool has 20. */
+  /** Most requests. Each holds at most one of the pool's 20 database connections. */
   usual: Turns;
-  /** Log reads that may examine very many lines: the longest statements that callers can cause. */
+  /** Log searches. They may examine very many lines, and are the slowest SQL statements that callers can cause. */
   searches: Turns;
-  /** Writes that are committed and wait for a worker, a name server or a mail server, without a connection. */
+  /** Writes that have committed and wait for a worker, a name server or a mail server. They hold no connection. */
   completions: Turns;
 }
 
@@ -22,8 +22,8 @@ export function requestTurns(): RequestTurns {
 }
 
 /**
- * Returns the steps that answer a request. Few requests of one workspace use the database at a time.
- * They wait for the network, a worker or a search outside of that turn.
+ * Returns the steps that answer a request. Only a few requests of one workspace may use the database at once. A request
+ * that waits for the network, a worker or a search does so outside of that limit.
  */
 export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, turns: RequestTurns): ApiStep[] {
   const answer = perform(deps, limits, route);
@@ -42,7 +42,7 @@ export function answerInTurn(deps: ApiDeps, limits: SignInLimits, route: Route, 
   return steps;
 }
 
-/** Asks before the transaction, so that a request does not hold a connection while the engine hangs. */
+/** Checks the queue engine before the transaction, so that no database connection is held if the engine hangs. */
 function askEngine({ engine }: ApiDeps): ApiStep {
   return async (ctx) => {
     ctx.state.engineProblem = await engine.ping().then(
@@ -52,7 +52,7 @@ function askEngine({ engine }: ApiDeps): ApiStep {
   };
 }
 
-/** Waits for a turn of the request's workspace before the step. */
+/** Waits for the turn of the request's workspace, and then runs the step. */
 function inTurn(turns: Turns, step: ApiStep): ApiStep {
   return async (ctx) => {
     const end = await turns.take(ctx.state.workspace?.row.id ?? ctx.state.caller.userId).catch((error: unknown) => {

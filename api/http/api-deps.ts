@@ -22,7 +22,7 @@ export interface AppDeps extends CommandDeps {
   keyring: Keyring;
   mailer: Mailer;
   log: Logger;
-  /** Returns true while the process ends. Then /readyz is 503, and each connection closes after its answer. */
+  /** Returns true while the process shuts down. Then /readyz is 503, and each connection closes after its answer. */
   isEnding: () => boolean;
 }
 
@@ -34,18 +34,21 @@ export interface ApiDeps extends AppDeps {
   receipts: ReceiptQuota;
 }
 
-/** The sender of a request. */
+/** The authenticated sender of a request. */
 export interface Caller {
   kind: 'key' | 'session';
-  /** The id of the key or session, for rate limits and receipts. */
+  /** The id of the API key or the session, for rate limits and for receipts of idempotent writes. */
   credentialId: string;
   userId: string;
   email: string;
   emailVerified: boolean;
-  /** True if `requireMfa` is satisfied: the session was opened with a code, or the key's owner has a second factor. */
+  /**
+   * True if the caller satisfies `requireMfa`: a code was entered in the session, or the key's owner has a second
+   * factor.
+   */
   secondFactor: boolean;
   scope: KeyScope;
-  /** The only workspace of a key; null for a session. */
+  /** The workspace of an API key; null for a session, which may use all workspaces of its user. */
   workspaceId: string | null;
 }
 

@@ -6,7 +6,7 @@ export function found<T>(row: T | undefined): T {
   return row;
 }
 
-/** Throws invalid_confirmation unless `confirm` is exactly the name of what changes irreversibly. */
+/** Throws invalid_confirmation unless `confirm` is the name of the record that is changed irreversibly. */
 export function assertConfirmed(confirm: string, { name }: { name: string }): void {
   if (confirm === name) return;
   throw new AppError('invalid_confirmation', undefined, [{ path: '/confirm', message: 'must be the exact name' }]);

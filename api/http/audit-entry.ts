@@ -1,12 +1,13 @@
 import type { AuditEntry } from '../../shared/audit/store.js';
 import type { OperationName } from '../../shared/identity/policy.js';
+import { NAME_PARAMETERS } from './endpoint.js';
 import type { ApiContext } from './request-state.js';
 
 const MAX_NAME_LENGTH = 200;
 
 /**
- * Makes the audit entry of a write with this answer. Returns null if the path names no workspace.
- * From request and answer, it contains only an id and a name.
+ * Builds the audit entry of a write from its request and answer. Returns null if the path names no workspace. The entry
+ * contains only an id and a name from them, so that no secret is stored.
  */
 export function auditEntry(
   ctx: ApiContext,
@@ -16,7 +17,9 @@ export function auditEntry(
 ): AuditEntry | null {
   const { caller, workspace, requestId, input } = ctx.state;
   if (!workspace) return null;
-  const ids = Object.entries(input.params).flatMap(([name, id]) => (name === 'workspaceId' ? [] : [id]));
+  const ids = Object.entries(input.params).flatMap(([name, id]) =>
+    name === 'workspaceId' || name in NAME_PARAMETERS ? [] : [id],
+  );
   const { id, name } = targetOf(answer, path, ids.at(-1) ?? null);
   const { confirm } = input.body;
   return {
@@ -28,7 +31,7 @@ export function auditEntry(
     operation,
     path: path.replace(`/workspaces/${workspace.row.id}`, '') || '/',
     target_id: id,
-    // The handler has checked that the confirmation equals the name.
+    // The handler has checked that `confirm` equals the name of the target.
     target_name: (name || (typeof confirm === 'string' ? confirm : '')).slice(0, MAX_NAME_LENGTH),
     request_id: requestId,
   };
@@ -40,8 +43,8 @@ interface Target {
 }
 
 /**
- * Returns the record at the end of the path, otherwise that in the answer.
- * Such an answer is `{ service: { id, name } }`.
+ * Returns the id and the name of the record that the path ends with; otherwise those of the record in the answer, which
+ * has the form `{ service: { id, name } }`.
  */
 function targetOf(answer: unknown, path: string, lastId: string | null): Target {
   const shown = Object.values(answer ?? {}).find(

@@ -1,11 +1,12 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { clientKey, isLoopback } from '../../shared/core/client-address.js';
 import { peerUser } from '../auth/peer-user.js';
 import type { ApiContext } from './request-state.js';
 
 /**
- * Identifies the client for limits and for sessions without TLS: by its address (IPv6: the /64). A process of this host is identified
- * by its user, because hosted applications have the same address as a browser on the host.
+ * Identifies the client for limits and for sessions without TLS: by its address (IPv6: the /64). A process on this host
+ * is identified by its Unix user, because hosted applications share their address with a browser on the host.
  */
 export async function clientOf(ctx: ApiContext): Promise<string> {
   const { socket } = ctx.req;
@@ -13,21 +14,29 @@ export async function clientOf(ctx: ApiContext): Promise<string> {
   return isHere(socket.remoteAddress ?? '', socket) ? clientOfSocket(socket) : localClient(null);
 }
 
-/** Identifies the client at the other end of a socket, which can be a proxy. */
+/** Returns the address of a request's client. Behind the trusted proxy, it is the address that the proxy saw. */
+export function clientAddress({ headers, socket }: IncomingMessage, behindProxy: boolean): string {
+  const forwarded = behindProxy
+    ? String(headers['x-forwarded-for'] ?? '')
+        .split(',')
+        .at(-1)
+        ?.trim()
+    : '';
+  return (forwarded || socket.remoteAddress || '').replace(/^::ffff:/i, '');
+}
+
+/** Identifies the client at the other end of a socket, which may be a proxy. */
 export async function clientOfSocket(socket: Socket): Promise<string> {
   const { remoteAddress = '' } = socket;
   return isHere(remoteAddress, socket) ? localClient(await peerUser(socket)) : clientKey(remoteAddress);
 }
 
-/** Names the processes of one user of this host; null: an unknown user. */
+/** Returns the client name of all processes of one local Unix user; null stands for an unknown user. */
 export function localClient(user: number | null): string {
   return `local user ${user ?? 'unknown'}`;
 }
 
-/**
- * Returns true for an address of this host.
- * A loopback address, or the address that the connection was made to.
- */
+/** Returns true if the address is one of this host: a loopback address, or the address that the client connected to. */
 function isHere(address: string, { localAddress = '' }: Socket): boolean {
   const bare = (text: string) => text.replace(/^::ffff:/i, '');
   return isLoopback(address) || bare(address) === bare(localAddress);

@@ -1,11 +1,11 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../shared/core/error-registry.js';
 
-/** What a cursor is bound to. It is refused for another caller, workspace, path or filter. */
+/** The request that a cursor belongs to. Another caller, workspace, path or filter cannot use the cursor. */
 export interface CursorBinding {
   caller: string;
   path: string;
-  /** The query without `limit` and `cursor`. */
+  /** The query parameters except `limit` and `cursor`. */
   filters: Readonly<Record<string, unknown>>;
 }
 
@@ -20,13 +20,13 @@ const TAG_BYTES = 16;
 const LENGTH = TIME_BYTES + ID_BYTES + TAG_BYTES;
 
 /**
- * Encodes and decodes the opaque cursors of collections (specification, Pagination 2). They are authenticated and bound
- * to a request.
+ * Encodes and decodes the opaque cursors of collections (specification, Pagination 2). A cursor is authenticated, and
+ * bound to its caller, path and filters.
  */
 export class CursorCodec {
   readonly #key: Buffer;
 
-  /** `secret` is the installation's key material; the codec's key is derived from it. */
+  /** `secret` is the installation's key material, from which the cursors' key is derived. */
   constructor(secret: Buffer) {
     this.#key = Buffer.from(hkdfSync('sha256', secret, '', 'ranvier.cursor', 32));
   }

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from 'typebox';
 import type { ErrorCode } from '../../shared/core/error-registry.js';
+import { STACK_NAME_PATTERN } from '../../shared/core/string-formats.js';
 
 /** The root of the versioned API (specification, Versioning). */
 export const API_ROOT = '/api/v1';
@@ -12,28 +13,33 @@ export const SESSION_ROOT = '/api';
  */
 export type Access = 'anyone' | 'signing-in' | 'session' | 'key or session';
 
-/** A route as callers see it: what the middleware and the OpenAPI document need. */
+/** Path parameters that are names instead of ids → the pattern that the name must match. */
+export const NAME_PARAMETERS: Readonly<Record<string, string>> = {
+  stackName: STACK_NAME_PATTERN,
+  templateName: STACK_NAME_PATTERN,
+};
+
+/** A route without its handler: what the middleware and the OpenAPI document need. */
 export interface Endpoint {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   root: typeof API_ROOT | typeof SESSION_ROOT;
-  /** Below the root. Every parameter is a UUID. */
+  /** The path below the API's root. Every parameter is a UUID, except those of `NAME_PARAMETERS`. */
   path: string;
   access: Access;
   operation: string;
-  /** A title of a few words. */
   summary: string;
-  /** What a caller must know besides the title. */
   description: string;
-  /** The codes that the handler throws, without those that `errorCodesOf` derives from the declaration. */
+  /** Error codes that the handler throws. `errorCodesOf` adds those that follow from the other fields. */
   errors: readonly ErrorCode[];
   status: 200 | 201 | 202;
   query: TObject;
   body: TObject | null;
-  /** An example body, if one with only the required fields would say little. */
+  /** Maximum bytes of the body, if it may be larger than the bodies of other routes. */
+  bodyLimit?: number;
+  /** An example body, for routes whose required fields alone would make a poor example. */
   example?: unknown;
   response: TSchema;
-  /** Whether Idempotency-Key is honoured. */
   keyed: boolean;
-  /** True if the handler needs the engine. The engine is then checked before the transaction. */
+  /** True if the handler queues work. The queue engine is then checked before the transaction. */
   engine?: true;
 }

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../shared/core/error-registry.js';
 import { POLICIES, type Policy } from '../../shared/identity/policy.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Returns the codes with which an operation can answer, from its declaration and its handler. */
+/** Returns all error codes with which a route can answer. */
 export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   const { path, access, operation, query, body, keyed, engine, errors } = endpoint;
   const policy = policyOf(operation);
@@ -15,7 +15,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
     invalid_confirmation: body !== null && 'confirm' in body.properties,
     unauthenticated: access !== 'anyone',
     forbidden: inWorkspace && (writes || policy?.role !== 'viewer'),
-    // Even reads are refused to pages of another site.
+    // Requests from pages of another site are refused, even reads.
     csrf_failed: access !== 'anyone',
     email_unverified: inWorkspace && writes,
     mfa_required: inWorkspace && writes,
@@ -31,7 +31,7 @@ export function errorCodesOf(endpoint: Endpoint): ErrorCode[] {
   return [...new Set([...implied, ...errors])];
 }
 
-/** Returns an operation's policy; undefined for a session's operation. */
+/** Returns an operation's policy; undefined for operations of the session routes, which have none. */
 export function policyOf(operation: string): Policy | undefined {
   return (POLICIES as Readonly<Record<string, Policy>>)[operation];
 }

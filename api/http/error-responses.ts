@@ -3,7 +3,10 @@ import { AppError } from '../../shared/core/error-registry.js';
 import type { ApiContext, ApiMiddleware } from './request-state.js';
 import type { ErrorResponse } from './schema.js';
 
-/** Turns failures into responses. An error that is not an `AppError` is a bug: it is logged and answered with 500. */
+/**
+ * Turns thrown errors into error responses. An error that is not an `AppError` is a bug: it is logged and answered with
+ * 500.
+ */
 export function errors(): ApiMiddleware {
   return async (ctx, next) => {
     try {
@@ -15,7 +18,7 @@ export function errors(): ApiMiddleware {
   };
 }
 
-/** Refuses unknown paths and methods, for which the router only sets a status. */
+/** Throws an error for unknown paths and methods, for which the router only sets a status. */
 function refuseUnanswered(ctx: ApiContext): void {
   if (ctx.status === 404) throw new AppError('not_found', 'There is nothing at this path');
   if (ctx.status === 405 || ctx.status === 501) throw new AppError('method_not_allowed');

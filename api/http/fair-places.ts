@@ -1,8 +1,9 @@
 import { AppError } from '../../shared/core/error-registry.js';
 
 /**
- * A bounded number of places that groups share fairly. If all are taken, the largest group loses its newest place to a
- * newcomer whose group stays smaller. So a large group that comes first cannot keep others out.
+ * A fixed number of places, which groups share fairly. If all are taken and the newcomer's group is smaller than the
+ * largest group, the newest place of the largest group is withdrawn. A large group that comes first therefore cannot
+ * keep others out.
  */
 export class FairPlaces {
   readonly #limits: { each: number; all: number };
@@ -14,19 +15,22 @@ export class FairPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place and returns a function that releases it. `lose` is called if another group takes it. Throws rate_limited. */
+  /**
+   * Takes a place and returns a function that releases it. `lose` is called if the place is withdrawn for another
+   * group. Throws rate_limited.
+   */
   take(group: string, lose: (reason: AppError) => void): () => void {
     const places = this.#groups.get(group) ?? new Set();
     const full = this.#taken >= this.#limits.all;
     if (places.size >= this.#limits.each || (full && !this.#makeRoom(places.size + 1))) throw tooMany();
-    // Each place needs a new function, because a set holds a function only once.
+    // A set holds a function only once, and callers may pass the same `lose` twice.
     const place = (reason: AppError) => lose(reason);
     this.#groups.set(group, places.add(place));
     this.#taken += 1;
     return () => this.#giveBack(group, place);
   }
 
-  /** Takes a place from the largest group. Returns false if no group has more places than the newcomer's would have. */
+  /** Withdraws a place of the largest group. Returns false if no group is larger than the newcomer's would become. */
   #makeRoom(size: number): boolean {
     let [largest, most]: [string | null, number] = [null, size];
     for (const [group, places] of this.#groups) if (places.size > most) [largest, most] = [group, places.size];

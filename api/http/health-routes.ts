@@ -6,12 +6,13 @@ import type { Operators } from '../auth/operators.js';
 import type { ApiDeps } from './api-deps.js';
 import type { ApiContext, ApiState } from './request-state.js';
 
-/**
- * How long an answer of /readyz is reused, because anyone may ask and each check queries the database and the queues.
- */
+/** How long an answer of /readyz is reused. Anyone may ask, and each check queries the database and the queues. */
 const CACHE_TTL_MS = 1000;
 
-/** Serves `/healthz` (the process runs) and `/readyz` (it can work). Both need no credential and show no details. */
+/**
+ * Serves `/healthz` (the process runs) and `/readyz` (it can serve requests). Both need no credential and show no
+ * details.
+ */
 export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<ApiState> {
   const router = new Router<ApiState>();
   let latest: { at: number; problem: Promise<string | null> } | null = null;
@@ -44,7 +45,10 @@ export function healthRouter({ db, engine, isEnding, log }: ApiDeps): Router<Api
   return router;
 }
 
-/** Serves `/metrics` for Prometheus. It shows all tenants, so it needs METRICS_TOKEN or the dashboard's credentials. */
+/**
+ * Serves `/metrics` for Prometheus. It shows all workspaces, so METRICS_TOKEN or the dashboard's credentials are
+ * required.
+ */
 export function metricsRouter({ config, metrics }: ApiDeps, operators: Operators): Router<ApiState> {
   const router = new Router<ApiState>();
   const hasToken = (ctx: ApiContext) => {

@@ -1,15 +1,14 @@
 import type { TSchema } from 'typebox';
 
-/** A JSON object of the document. */
 export type Json = { [name: string]: unknown };
 
-/** Collects the named schemas that a document refers to. */
+/** Collects the schemas that become components of the OpenAPI document. */
 export class SchemaComponents {
   readonly schemas: Json = {};
 
   /**
-   * Returns the schema in the document's form. It is a reference if it has a name (`$id`, or the title of `oneOf`) or
-   * is given one.
+   * Returns the OpenAPI form of a schema. A schema with a name becomes a component, and the result refers to it. The
+   * name is `$id`, the title of a `oneOf`, or `name`.
    */
   refer(schema: TSchema, name?: string): unknown {
     return this.#convert(name === undefined || '$id' in schema ? schema : { ...schema, $id: name });
@@ -19,9 +18,9 @@ export class SchemaComponents {
     if (Array.isArray(value)) return value.map((item) => this.#convert(item));
     if (typeof value !== 'object' || value === null) return value;
     const { $id, title } = value as Json;
-    // A schema's title is a string; a field named title is a schema.
+    // `title` may be a keyword of the schema (a string) or a field of that name (a schema).
     const isTitled = typeof title === 'string';
-    // Object.entries leaves out the symbols under which TypeBox keeps its own data.
+    // Object.entries leaves out the symbols under which TypeBox stores its own data.
     const converted = Object.fromEntries(
       Object.entries(asMap(withAlternatives(value as Json)))
         .filter(([keyword]) => keyword !== '$id' && !(isTitled && keyword === 'title'))
@@ -32,7 +31,7 @@ export class SchemaComponents {
     );
     if (typeof $id === 'string') return this.#name($id, converted);
     if (!isTitled) return converted;
-    // The description of one use of the schema stands beside the reference.
+    // A description belongs to this use of the schema, so it stands beside the reference and not in the component.
     const { default: fallback, description, ...common } = converted;
     return {
       ...this.#name(title, common),
@@ -47,10 +46,7 @@ export class SchemaComponents {
   }
 }
 
-/**
- * Returns a record's schema with `additionalProperties`.
- * Client generators do not know `patternProperties`.
- */
+/** Rewrites `patternProperties` as `additionalProperties`, which client generators understand. */
 function asMap({ patternProperties, ...schema }: Json): Json {
   const [record, ...further] = Object.entries(patternProperties ?? {});
   if (!record || further.length > 0) return patternProperties === undefined ? schema : { ...schema, patternProperties };
@@ -58,7 +54,9 @@ function asMap({ patternProperties, ...schema }: Json): Json {
   return { ...schema, propertyNames: { pattern }, additionalProperties };
 }
 
-/** Adds the fields' types to alternatives that only name required fields. Client generators need them. */
+/**
+ * Adds the fields' types to `oneOf` alternatives that only list required fields, because client generators need them.
+ */
 function withAlternatives({ oneOf, ...schema }: Json): Json {
   if (!Array.isArray(oneOf)) return oneOf === undefined ? schema : { ...schema, oneOf };
   const properties = schema.properties as Json;

@@ -1,24 +1,23 @@
 import type { TSchema } from 'typebox';
 import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
 import { VERSION } from '../../shared/core/version.js';
-import { type Access, type Endpoint, SESSION_ROOT } from './endpoint.js';
+import { type Access, type Endpoint, NAME_PARAMETERS, SESSION_ROOT } from './endpoint.js';
 import { errorCodesOf, policyOf } from './error-codes.js';
 import { type Json, SchemaComponents } from './openapi-schemas.js';
 import { ErrorResponse, Uuid } from './schema.js';
 import { exampleOf } from './schema-example.js';
 
-/** The texts of the document that do not belong to a route. */
+/** Texts of the OpenAPI document that belong to no single route. */
 export interface ApiTexts {
-  /** The description of each tag. An operation's tag is the part of its name before the dot. */
+  /** Tag → description. An operation's tag is the part of its name before the dot. */
   tags: Readonly<Record<string, string>>;
-  /** The deliveries that the platform sends: event → schema of the body. */
+  /** Webhook deliveries: event → description and schema of the body. */
   deliveries: Readonly<Record<string, { description: string; body: TSchema }>>;
 }
 
 /**
- * Returns the OpenAPI 3.1 document of routes, made of the schemas that validate their requests.
- * Named schemas become components. All paths are below one server, because client generators ignore servers of single
- * paths.
+ * Returns the OpenAPI 3.1 document, with the schemas that also validate requests. Schemas with a name become
+ * components. All paths are below one server, because client generators ignore servers of single paths.
  */
 export function describeApi(routes: readonly Endpoint[], { tags, deliveries }: ApiTexts): Json {
   const components = new SchemaComponents();
@@ -119,7 +118,10 @@ const MEANINGS: Record<(typeof ERROR_REGISTRY)[ErrorCode]['status'], string> = {
   503: 'The request took too long and changed nothing',
 };
 
-/** Returns one response for each status of an operation. The operation names its own codes beside the reference. */
+/**
+ * Returns the shared error responses, one for each HTTP status. Each operation lists its own error codes beside the
+ * reference.
+ */
 function errorResponses(routes: readonly Endpoint[], components: SchemaComponents): Json {
   const codes = new Set(routes.flatMap(errorCodesOf));
   return Object.fromEntries(
@@ -188,8 +190,8 @@ function errorText(code: ErrorCode): string {
 }
 
 /**
- * Returns the credentials that an operation accepts. Operations that give access to people need a session.
- * A key that could add members would outlive its own rights.
+ * Returns the credentials that an operation accepts. Operations that give people access accept only a session, because
+ * a member added by a key would stay after the key is revoked.
  */
 function securityOf({ operation, access }: Endpoint): Json[] {
   return SECURITY[policyOf(operation)?.sessionOnly ? 'session' : access];
@@ -204,13 +206,7 @@ function parametersOf({ method, path, query, keyed, access }: Endpoint, componen
     ...(writes && SECURITY[access].length > 0 ? ['X-CSRFToken'] : []),
   ];
   return [
-    ...[...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
-      name,
-      in: 'path',
-      required: true,
-      description: `The id of the ${name?.replace(/Id$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`,
-      schema: components.refer(Uuid),
-    })),
+    ...[...path.matchAll(/:(\w+)/g)].map(([, name = '']) => pathParameter(name, components)),
     ...Object.entries(query.properties).map(([name, schema]) => ({
       name,
       in: 'query',
@@ -221,6 +217,19 @@ function parametersOf({ method, path, query, keyed, access }: Endpoint, componen
     })),
     ...shared.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
+}
+
+function pathParameter(name: string, components: SchemaComponents): Json {
+  const pattern = NAME_PARAMETERS[name];
+  const part = pattern === undefined ? 'id' : 'name';
+  const owner = name.replace(/(Id|Name)$/, '').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return {
+    name,
+    in: 'path',
+    required: true,
+    description: `The ${part} of the ${owner}`,
+    schema: pattern === undefined ? components.refer(Uuid) : { type: 'string', pattern },
+  };
 }
 
 function describeBody({ method, body, example }: Endpoint, components: SchemaComponents, name: string): Json {
@@ -239,7 +248,6 @@ function headerReferences(names: string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Returns the tag of an operation: that of `group-variable.list` is `group-variable`. */
 function tagOf({ operation }: Endpoint): string {
   return operation.slice(0, operation.indexOf('.'));
 }

@@ -1,15 +1,14 @@
 import type { ApiContext } from './request-state.js';
 
 /**
- * Whether one of our pages sent the request. 'unknown' without any of the headers, as from programs that are not
- * browsers. Other sites cannot misuse such programs, because they add no credentials by themselves.
+ * Whether one of our own pages sent the request. `unknown` if the headers that tell are missing, as from programs that
+ * are not browsers. Other sites cannot misuse such programs, because they do not add credentials by themselves.
  */
 export type Sender = 'own' | 'foreign' | 'unknown';
 
 /**
- * Reads headers that browsers set and pages cannot forge.
- * These are Sec-Fetch-Site, which is absent in older browsers and without TLS, Origin, and Referer. A page on another
- * port of our host is foreign.
+ * Reads headers that browsers set and that pages cannot forge. These are Sec-Fetch-Site (absent in older browsers and
+ * without TLS), Origin, and Referer. A page on another port of our host is foreign.
  */
 export function senderOf(ctx: ApiContext, publicUrl: string): Sender {
   const site = ctx.get('Sec-Fetch-Site');
@@ -23,12 +22,12 @@ function isOwn(ctx: ApiContext, text: string, publicUrl: string): boolean {
   if (!URL.canParse(text)) return false;
   const { origin, protocol, host } = new URL(text);
   if (origin === new URL(publicUrl).origin) return true;
-  // A request without TLS may have come through a proxy that ended TLS. A page without TLS never sends over TLS.
+  // A page without TLS never sends over TLS. The opposite can happen behind a proxy that ends TLS.
   if (ctx.secure && protocol !== 'https:') return false;
   return host === hostOf(`${protocol}//${ctx.req.headers.host ?? ''}`);
 }
 
-/** Returns host and port, without the default port of the scheme. */
+/** Returns the host and port of a URL, without the scheme's default port. */
 function hostOf(url: string): string | null {
   return URL.canParse(url) ? new URL(url).host : null;
 }

@@ -12,7 +12,7 @@ export interface PageView {
   nextCursor: string | null;
 }
 
-/** Returns the owner of a cursor: one key, or all sessions of one user. */
+/** Identifies who may use a cursor: one API key, or all sessions of a user. */
 function cursorOwner({ kind, userId, credentialId }: Caller): string {
   return kind === 'session' ? userId : credentialId;
 }
@@ -20,26 +20,26 @@ function cursorOwner({ kind, userId, credentialId }: Caller): string {
 type Paged = Pick<ReadRequest<string, PageQuery>, 'deps' | 'caller' | 'path' | 'query'>;
 
 /**
- * Returns true if the caller asked for pages. If not, a collection may be answered completely (specification,
+ * Returns true if the query asks for a page. Otherwise a collection may be answered completely (specification,
  * Pagination).
  */
 export function asksForPage({ limit, cursor }: PageQuery): boolean {
   return limit !== undefined || cursor !== undefined;
 }
 
-/** Returns the page that a request asks for. Throws invalid_cursor. */
+/** Returns the page that a query asks for. Throws invalid_cursor. */
 export function pageRequest({ deps, caller, path, query }: Paged): PageRequest {
   const { limit = DEFAULT_LIMIT, cursor, ...filters } = query;
   const binding = { caller: cursorOwner(caller), path, filters };
   return { limit, after: cursor === undefined ? null : deps.cursors.decode(cursor, binding) };
 }
 
-/** Returns the page that a request asks for, or the complete collection. Throws invalid_cursor. */
+/** Returns the page that a query asks for; the complete collection if it asks for none. Throws invalid_cursor. */
 export function pageRequestOrComplete(request: Paged): PageRequest {
   return asksForPage(request.query) ? pageRequest(request) : COMPLETE;
 }
 
-/** Presents the metadata of a page. The cursor is valid only for this caller, path and these filters. */
+/** Presents a page's metadata. Its cursor is valid only for this caller, path and these filters. */
 export function presentPage(
   { deps, caller, path, query }: Paged,
   { items, hasMore }: Page<{ id: string; created_at: Date }>,

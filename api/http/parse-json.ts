@@ -1,15 +1,15 @@
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
 
 const MAX_DEPTH = 32;
-/** Each value costs time in validation. A canvas of 2000 positions has 6000 values. */
+/** Maximum values in a body, because the validation of each costs time. A canvas of 2000 positions has 6000 values. */
 const MAX_VALUES = 10_000;
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Parses a request body, so that exactly what was sent is stored. Refuses duplicate keys, which parsers treat
- * differently; NUL and lone surrogates, which PostgreSQL cannot hold; `__proto__`; and more values than any request needs.
- * Throws `invalid_json`, `invalid_request`.
+ * Parses a request body without changing it. Refuses what would be stored differently from what was sent: duplicate
+ * keys, which parsers treat differently, NUL and lone surrogates, which PostgreSQL cannot hold, and `__proto__`. Throws
+ * `invalid_json`, and `invalid_request` also for more values than any request needs.
  */
 export function parseJson(bytes: Buffer): unknown {
   let text: string;
@@ -25,7 +25,7 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-/** Checks depth and keys of a text that is valid JSON. */
+/** Checks the depth and the keys of a text that is valid JSON. */
 function assertStructure(text: string): void {
   const open: (Set<string> | null)[] = [];
   let latest = '';

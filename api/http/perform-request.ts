@@ -7,12 +7,13 @@ import { findReceipt, insertReceipt, type Receipt, type ReceiptKey } from '../..
 import { assertPermitted } from '../auth/authorize.js';
 import type { ApiDeps } from './api-deps.js';
 import { auditEntry } from './audit-entry.js';
+import { clientAddress } from './client-identity.js';
 import type { ReceiptQuota } from './receipt-quota.js';
 import type { ApiContext, ApiStep } from './request-state.js';
 import type { ReadRequest, ReadRoute, Route, SessionRoute, SignInLimits, WriteRequest, WriteRoute } from './route.js';
 
 const KEY = /^[!-~]{1,160}$/;
-/** Deadlock and serialization failure. The write changed nothing and is retried. */
+/** PostgreSQL's codes for a deadlock and a serialization failure. The write changed nothing, so it is retried. */
 const RETRIED = new Set(['40P01', '40001']);
 const TRIES = 3;
 
@@ -36,9 +37,9 @@ function performRead(deps: ApiDeps, { handler }: ReadRoute): ApiStep {
 }
 
 /**
- * Runs a write in one transaction with its receipt (specification, Endpoints).
- * The first request with a key does the work and makes one audit entry; later ones get its answer again. A failure
- * stores nothing.
+ * Runs a write in one transaction with its receipt, the stored answer (specification, Endpoints). The first request
+ * with an Idempotency-Key does the work and makes one audit entry; later ones get the stored answer. A failure stores
+ * nothing.
  */
 function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   const { operation, handler } = route;
@@ -68,7 +69,7 @@ function performWrite(deps: ApiDeps, route: WriteRoute): ApiStep {
   };
 }
 
-/** Answers a write whose handler returned `pending`. */
+/** Answers a write whose handler committed first and returned `pending`. */
 export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['complete']>): ApiStep {
   return async (ctx) => {
     const { pending } = JSON.parse(String(ctx.body)) as { pending: string };
@@ -78,7 +79,7 @@ export function completion(deps: ApiDeps, complete: NonNullable<WriteRoute['comp
   };
 }
 
-/** Tries the write without the handler's transaction. Returns false if the handler must do or refuse it. */
+/** Tries to do the write without a transaction. Returns false if the handler must do or refuse it. */
 async function performDirectly(ctx: ApiContext, deps: ApiDeps, { operation, direct }: WriteRoute): Promise<boolean> {
   if (direct === undefined) return false;
   const { found, input, route } = ctx.state;
@@ -109,7 +110,7 @@ interface Retention {
   quota: ReceiptQuota;
 }
 
-/** A handler's result in the form in which it is stored. */
+/** What a handler did: the receipt with the answer that is stored, and the audit entry if there is one. */
 interface Work {
   receipt: Receipt;
   entry: AuditEntry | null;
@@ -127,7 +128,7 @@ async function once(
   }
   if (receiptKey && workspaceId !== null) await quota.assertRoom(trx, workspaceId);
   const { receipt, entry } = await perform();
-  // Both are sent together, because other transactions wait for this one's locks.
+  // Both statements are sent together, because other transactions wait for the locks of this one.
   await Promise.all([
     entry && insertAuditEntry(trx, entry),
     receiptKey && insertReceipt(trx, receiptKey, receipt, workspaceId),
@@ -145,7 +146,10 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the Idempotency-Key in the scope of workspace, user, credential, method and path. Throws invalid_request. */
+/**
+ * Returns the request's Idempotency-Key, which is valid for one workspace, user, credential, method and path. Throws
+ * invalid_request.
+ */
 function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   const { route, caller, workspace, input } = ctx.state;
   if (!route.keyed || ctx.headers['idempotency-key'] === undefined) return null;
@@ -160,10 +164,10 @@ function receiptKeyOf(ctx: ApiContext): ReceiptKey | null {
   return { scope: hash(JSON.stringify(scope)), key };
 }
 
-/** Returns what every handler of the versioned API receives. */
+/** Returns the request that every handler of the versioned API receives. */
 export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db' | 'found'> {
   const { log, caller, workspace, input } = ctx.state;
-  // The route's path decides whether there is a workspace, and `defineRoute` types the handler accordingly.
+  // `workspace` is null if the path names none. `defineRoute` gives such a handler no access to it.
   return {
     deps,
     log,
@@ -175,7 +179,7 @@ export function requestOf(ctx: ApiContext, deps: ApiDeps): Omit<ReadRequest, 'db
   };
 }
 
-/** Throws if these facts require a higher role than the caller has. */
+/** Throws if the policy requires a higher role than the caller has, given these facts. */
 function permit(ctx: ApiContext, operation: OperationName, facts: Parameters<WriteRequest['authorize']>[0]): void {
   const { workspace } = ctx.state;
   if (workspace) assertPermitted(operation, { ...workspace.facts, ...facts });
@@ -193,6 +197,7 @@ function writeRequest(
   return {
     ...requestOf(ctx, deps),
     requestId,
+    address: clientAddress(ctx.req, deps.config.trustProxy),
     body: input.body,
     trx,
     receiptKey,
@@ -207,7 +212,7 @@ function writeRequest(
   };
 }
 
-/** Returns the route's path with the ids of this request. */
+/** Returns the route's path, filled in with the ids of this request. */
 function canonicalPath(ctx: ApiContext): string {
   const { route, input } = ctx.state;
   return route.path.replace(/:(\w+)/g, (_, name) => input.params[name] ?? '');
@@ -221,7 +226,7 @@ function hash(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Returns JSON with sorted keys, so that equal payloads have equal texts. */
+/** Returns JSON with sorted keys, so that equal payloads have equal text. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, child) =>
     typeof child === 'object' && child !== null && !Array.isArray(child)

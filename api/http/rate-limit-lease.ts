@@ -1,22 +1,22 @@
-/** One process's lease of a window: the points that it may hand out without asking, and until when. */
+/** Points of a rate-limit window that one process may hand out without asking the database, and until when. */
 export interface Lease {
-  /** Points that this process has leased and not handed out. */
+  /** Points that this process has leased and not yet handed out. */
   held: number;
-  /** Points that were free when this process last asked. At zero the window is used up. */
+  /** Points that no process had leased when this process last asked. At zero the window is used up. */
   untaken: number;
-  /** The end of the window in milliseconds of the caller's clock. */
+  /** The end of the window, in milliseconds of the caller's clock. */
   endsAt: number;
 }
 
-/** One process leases at most this fraction of a limit ahead, and this fraction of the points left. */
+/** One process leases ahead at most 1/50 of the limit, and at most 1/8 of the points that are left. */
 const SHARE_OF_LIMIT = 50;
 const SHARE_OF_REST = 8;
 const MAX_AHEAD = 200;
 
 /**
- * Returns how many points a process leases at once: one for each waiting request, and some ahead.
- * Leasing ahead makes most requests cost no write. None is leased ahead for a limit below 100, for the first request of
- * a window, and when few points are left. At most a fiftieth of the limit is leased and unused.
+ * Returns how many points a process leases: one for each waiting request, and some ahead. Leasing ahead saves a write
+ * for most requests. No point is leased ahead if the limit is below 100, for the first request of a window, or if few
+ * points are left.
  */
 export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 'untaken'> | null): number {
   if (!lease) return waiting;
@@ -24,7 +24,7 @@ export function pointsToTake(limit: number, waiting: number, lease: Pick<Lease, 
   return Math.max(waiting, ahead);
 }
 
-/** Returns the lease of a process that has leased `taken` of all leased `points`. */
+/** Returns the lease of a process that took `taken` of the `points` that all processes have leased. */
 export function leaseOf(limit: number, taken: number, points: number, endsAt: number): Lease {
   const before = points - taken;
   return {

@@ -10,7 +10,7 @@ const MINUTE = 60;
 
 export type Limiter = Pick<RateLimiterPostgres, 'consume' | 'reward' | 'points'>;
 
-/** Creates a limit that all API processes share. While the database is unavailable, this process counts alone. */
+/** Creates a rate limit that all API processes share. While the database is unavailable, each process counts alone. */
 export function createLimiter(db: Db, name: string, points: number, seconds = MINUTE): Limiter {
   const window = { keyPrefix: name, points, duration: seconds };
   return new RateLimiterPostgres({
@@ -19,7 +19,7 @@ export function createLimiter(db: Db, name: string, points: number, seconds = MI
     storeType: 'knex',
     tableName: 'rate_limits',
     tableCreated: true,
-    // One more than the limit, so that a point that was given back can be taken again.
+    // One more than the limit, so that a point that `reward` gives back can be used again.
     inMemoryBlockOnConsumed: points + 1,
     insuranceLimiter: new RateLimiterMemory(window),
   });
@@ -32,19 +32,19 @@ function readsAndWrites(db: Db, name: string, limits: Config['rateLimits']): (ct
   return (ctx) => (ctx.state.route.method === 'GET' ? read : write);
 }
 
-/** Limits each credential, reads and writes separately (specification, Limits). */
+/** Limits the requests of each credential, reads and writes separately (specification, Limits). */
 export function rateLimit(db: Db, limits: Config['rateLimits']): ApiStep {
   const limiter = readsAndWrites(db, '', limits);
   return (ctx) => take(ctx, limiter(ctx), ctx.state.caller.credentialId);
 }
 
-/** Limits each client, for routes that need no credential. */
+/** Limits the requests of each client, for routes that need no credential. */
 export function clientRateLimit(db: Db, limits: Config['rateLimits']): ApiStep {
   const limiter = readsAndWrites(db, 'address-', limits);
   return async (ctx) => take(ctx, limiter(ctx), await clientOf(ctx));
 }
 
-/** Limits the failed authentications of a client. Successful ones do not count. */
+/** Limits the failed authentications of a client. */
 export interface FailureLimit {
   count(ctx: ApiContext): Promise<void>;
 }
@@ -56,7 +56,7 @@ export function createFailureLimit(db: Db, limits: Config['rateLimits']): Failur
 
 const MAILS_AN_HOUR = 5;
 
-/** Limits the e-mails that one user can request. */
+/** Limits the e-mails that one user can cause. */
 export interface MailLimit {
   take(ctx: ApiContext, userId: string): Promise<void>;
 }
@@ -66,7 +66,7 @@ export function createMailLimit(db: Db): MailLimit {
   return { take: (ctx, userId) => consume(ctx, limiter, userId) };
 }
 
-/** Takes one point of a limiter and sets the RateLimit headers. Throws `rate_limited` if none is left. */
+/** Takes one point from a limiter and sets the RateLimit headers. Throws `rate_limited` if none is left. */
 export async function consume(ctx: ApiContext, limiter: Limiter, key: string): Promise<void> {
   const { state, admitted } = await limiter.consume(key).then(
     (taken) => ({ state: taken, admitted: true }),
@@ -78,7 +78,7 @@ export async function consume(ctx: ApiContext, limiter: Limiter, key: string): P
   answer(ctx, limiter.points, { admitted, remaining: state.remainingPoints, msLeft: state.msBeforeNext });
 }
 
-/** Takes a point of a limit that processes share in leases. Throws rate_limited. */
+/** Takes one point from windows that processes share, and sets the RateLimit headers. Throws rate_limited. */
 async function take(ctx: ApiContext, windows: SharedWindows, key: string): Promise<void> {
   answer(ctx, windows.limit, await windows.consume(key));
 }

@@ -1,10 +1,9 @@
 import type { Db } from '../../shared/core/database/database-client.js';
 import { prepare, rowOfPrepared } from '../../shared/core/database/prepared.js';
 
-/** The points that all processes have taken from a window, including this request's. */
+/** The points that all processes have taken from a window, this request's included. */
 export interface WindowCount {
   points: number;
-  /** Milliseconds until the window ends. */
   left: number;
 }
 
@@ -19,9 +18,8 @@ const TAKE = prepare<WindowCount>(
 );
 
 /**
- * Takes points from a window that all processes share.
- * A window begins with its first point and lasts `windowMs` on the database's clock. The caller decides which of the
- * points are within its limit.
+ * Takes points from a rate-limit window that all processes share. A window begins with its first point and lasts
+ * `windowMs` on the database's clock. The caller decides which of the points are within its limit.
  */
 export async function takePoints(db: Db, key: string, points: number, windowMs: number): Promise<WindowCount> {
   const count = await rowOfPrepared(db, TAKE, [key, points, windowMs]);

@@ -1,25 +1,25 @@
 import { AppError, invalidRequest } from '../../shared/core/error-registry.js';
-import { lazily } from '../../shared/core/lazily.js';
 import { parseJson } from './parse-json.js';
 import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
-/** Bytes (specification, Limits). */
+/** Maximum bytes of a body (specification, Limits). */
 export const BODY_LIMIT = 262_144;
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i;
 
 /**
- * Reads the body up to the limit and parses it as JSON. Without a body, the parsed body stays undefined. Throws
- * payload_too_large, invalid_json, invalid_request.
- *
- * koa-body reads the bytes as latin1 text and enforces the limit. Its JSON parser is not used: it accepts
- * duplicate keys and replaces invalid UTF-8, so a payload could change silently.
+ * Reads the body up to the limit and parses it as JSON; undefined without a body. Throws payload_too_large,
+ * invalid_json, invalid_request. koa-body only reads the bytes. Its JSON parser accepts duplicate keys and replaces
+ * invalid UTF-8, which would change a payload silently.
  */
 export function body(): ApiStep {
-  const reader = lazily(createReader);
+  const readers = new Map<number, Promise<ApiMiddleware>>();
 
   async function read(ctx: ApiContext): Promise<void> {
-    const readText = await reader();
+    const { bodyLimit = BODY_LIMIT } = ctx.state.route;
+    const reader = readers.get(bodyLimit) ?? createReader(bodyLimit);
+    readers.set(bodyLimit, reader);
+    const readText = await reader;
     await readText(ctx as Parameters<ApiMiddleware>[0], async () => undefined);
     const bytes = Buffer.from(String(ctx.request.body ?? ''), 'latin1');
     if (bytes.length > 0) ctx.state.json = parseJson(bytes);
@@ -28,7 +28,7 @@ export function body(): ApiStep {
   return (ctx) => {
     if (!carriesBody(ctx)) return;
     if (!JSON_TYPE.test(ctx.get('Content-Type'))) throw wrongHeader('Content-Type', 'must be application/json');
-    // koa-body would inflate the body, and a small one could become very large.
+    // koa-body would decompress the body, and a small body can expand to a very large one.
     if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
       throw wrongHeader('Content-Encoding', 'must be absent: bodies are not compressed');
     }
@@ -36,20 +36,20 @@ export function body(): ApiStep {
   };
 }
 
-/** Loads koa-body with the first body, because it takes 12 MiB. */
-async function createReader(): Promise<ApiMiddleware> {
+/** Loads koa-body for the first request with a body, because it takes 12 MiB. */
+async function createReader(textLimit: number): Promise<ApiMiddleware> {
   const { HttpMethodEnum, koaBody } = await import('koa-body');
   return koaBody({
     text: true,
     textTypes: ['application/json'],
-    textLimit: BODY_LIMIT,
+    textLimit,
     encoding: 'latin1',
     json: false,
     urlencoded: false,
     multipart: false,
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.PATCH, HttpMethodEnum.DELETE],
     onError: (error) => {
-      throw refusal(error);
+      throw refusal(error, textLimit);
     },
   }) as ApiMiddleware;
 }
@@ -59,8 +59,10 @@ function carriesBody({ request, state }: ApiContext): boolean {
   return request.headers['transfer-encoding'] !== undefined || (request.length ?? 0) > 0;
 }
 
-function refusal(error: Error & { type?: string }): Error {
-  if (error.type === 'entity.too.large') return new AppError('payload_too_large');
+function refusal(error: Error & { type?: string }, limit: number): Error {
+  if (error.type === 'entity.too.large') {
+    return new AppError('payload_too_large', `The request body exceeds ${limit} bytes`);
+  }
   if (error.type === 'request.aborted' || error.type === 'stream.not.readable') {
     return new AppError('invalid_request', 'The connection was lost before the request was complete');
   }

@@ -4,35 +4,35 @@ import type { KeyAccess } from '../auth/access-store.js';
 import type { Caller, WorkspaceAccess } from './api-deps.js';
 import type { Endpoint } from './endpoint.js';
 
-/** Validated input. Handlers use no other part of the request. */
+/** The validated input of a request. Handlers read no other part of it. */
 interface Input {
   params: Readonly<Record<string, string>>;
   query: Readonly<Record<string, unknown>>;
   body: Readonly<Record<string, unknown>>;
 }
 
-/** `ctx.state`, filled from left to right by the middleware in the order that `app.ts` shows. */
+/** `ctx.state`. The middleware fills it field by field, in the order of `app.ts`. */
 export interface ApiState {
   requestId: string;
-  /** Returns the request's logger. It is created with the first line, because most requests write none. */
+  /** Returns the request's logger, which is created on the first call, because most requests log nothing. */
   log: () => Logger;
   /** True if the cookies for TLS are used (auth/cookies.ts). */
   tls: boolean;
   route: Endpoint;
   caller: Caller;
-  /** Records that were read together with the key, before authorization. Undefined for a session. */
+  /** The workspace and the service that were read with the API key; undefined for a session. Not yet authorized. */
   found: Omit<KeyAccess, 'key'> | undefined;
   /** Null on a path that names no workspace. */
   workspace: WorkspaceAccess | null;
-  /** The parsed body; undefined if there is none. */
+  /** The parsed body; undefined if the request has none. */
   json: unknown;
   input: Input;
-  /** The engine's failure; null if it answers, undefined if the route does not need it. */
+  /** The error of the queue engine; null if the engine answered, undefined if the route does not need it. */
   engineProblem: unknown;
 }
 
 export type ApiContext = ParameterizedContext<ApiState>;
 export type ApiMiddleware = Middleware<ApiState>;
 
-/** One step of a route. It throws to refuse the request. The last step answers. */
+/** One step of a route's pipeline. It throws to refuse the request; the last step answers. */
 export type ApiStep = (ctx: ApiContext) => void | Promise<void>;

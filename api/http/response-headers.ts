@@ -5,7 +5,7 @@ import type { ApiMiddleware } from './request-state.js';
 
 const ACCEPTED = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** Accepts the caller's X-Request-ID or replaces an invalid one, and returns it (specification, Endpoints). */
+/** Sets `requestId` to the caller's X-Request-ID, or to a new one if it is invalid (specification, Endpoints). */
 export function requestId(log: Logger): ApiMiddleware {
   return (ctx, next) => {
     const given = ctx.get('X-Request-ID');
@@ -18,14 +18,14 @@ export function requestId(log: Logger): ApiMiddleware {
 
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'";
 
-/** Sets the headers of every answer. While the process ends, each connection is closed after its answer. */
+/** Sets the headers of every answer. While the process shuts down, each connection closes after its answer. */
 export function headers(isEnding: () => boolean): ApiMiddleware {
   return (ctx, next) => {
     ctx.set('Cache-Control', 'no-store');
     ctx.set('X-Content-Type-Options', 'nosniff');
-    // Pages replace this policy. No other answer may be rendered as a page, whatever it contains.
+    // Console pages replace this policy. It prevents browsers from rendering any other answer as a page.
     ctx.set('Content-Security-Policy', NO_PAGE);
-    // Browsers treat applications on other ports of this host as the same site. They must not embed our answers.
+    // Applications on other ports of this host count as the same site for browsers. They must not embed our answers.
     ctx.set('Cross-Origin-Resource-Policy', 'same-origin');
     if (isEnding()) ctx.set('Connection', 'close');
     return next();

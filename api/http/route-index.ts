@@ -2,7 +2,7 @@ import type { ApiContext, ApiMiddleware, ApiStep } from './request-state.js';
 
 interface IndexedRoute {
   method: string;
-  /** The path with `:name` for each parameter, which is a UUID. */
+  /** The path, in which `:name` stands for a parameter. Every parameter is a UUID. */
   path: string;
   steps: readonly ApiStep[];
 }
@@ -16,8 +16,8 @@ const UUID_LENGTH = 36;
 const DASH = 0x2d;
 
 /**
- * Finds a route by its path in one look-up. The router would try every route's pattern, so it only handles other
- * requests: a parameter that is not a UUID, HEAD, a wrong method, an unknown path.
+ * Finds a route by its path in one look-up, because the router would try every route's pattern. The router handles only
+ * what is not found here: a parameter that is not a UUID, HEAD, a wrong method, an unknown path.
  */
 export class RouteIndex {
   readonly #entries = new Map<string, Entry>();
@@ -33,7 +33,7 @@ export class RouteIndex {
     return (ctx, next) => {
       const { shape, ids } = shapeOf(ctx.path);
       const entry = this.#entries.get(`${ctx.method} ${shape}`);
-      // The path itself may contain a segment `:`.
+      // A requested path may itself contain a segment `:`, which is no UUID.
       if (entry?.names.length !== ids.length) return next();
       const params: Record<string, string> = {};
       for (const [index, name] of entry.names.entries()) params[name] = ids[index] ?? '';
@@ -43,7 +43,7 @@ export class RouteIndex {
   }
 }
 
-/** Replaces each UUID of a path by `:`, and returns the UUIDs too. */
+/** Replaces each UUID of a path by `:`, and returns the result and the UUIDs. */
 export function shapeOf(path: string): { shape: string; ids: string[] } {
   const ids: string[] = [];
   const shape = path
@@ -59,7 +59,7 @@ export function shapeOf(path: string): { shape: string; ids: string[] } {
   return { shape, ids };
 }
 
-/** Runs the steps in order. Awaits only steps that return a promise. */
+/** Runs the steps in order. Awaits only steps that return a promise, which is faster. */
 export async function takeSteps(steps: readonly ApiStep[], ctx: ApiContext): Promise<void> {
   for (const step of steps) {
     const waiting = step(ctx);

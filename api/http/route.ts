@@ -13,7 +13,6 @@ import { type Access, API_ROOT, type Endpoint, SESSION_ROOT } from './endpoint.j
 import type { MailLimit } from './rate-limit.js';
 import type { ApiContext } from './request-state.js';
 
-/** The names of a path's parameters. */
 type ParamsOf<Path extends string> = Path extends `${infer _}:${infer Name}/${infer Rest}`
   ? Record<Name, string> & ParamsOf<Rest>
   : Path extends `${infer _}:${infer Name}`
@@ -22,7 +21,7 @@ type ParamsOf<Path extends string> = Path extends `${infer _}:${infer Name}/${in
 
 type WorkspaceOf<Path extends string> = Path extends `${string}:workspaceId${string}` ? WorkspaceAccess : null;
 
-/** What the handler of a GET of the versioned API receives. `query` has passed its schema. */
+/** What the handler of a GET of the versioned API receives. `query` has been validated. */
 export interface ReadRequest<Path extends string = string, Query = unknown> {
   deps: ApiDeps;
   log: () => Logger;
@@ -30,55 +29,54 @@ export interface ReadRequest<Path extends string = string, Query = unknown> {
   workspace: WorkspaceOf<Path>;
   params: Readonly<ParamsOf<Path>>;
   query: Query;
-  /** The requested path with its ids in lower case. Cursors are bound to it. */
+  /** The requested path with its ids in lower case; cursors are bound to it. */
   path: string;
   db: Db;
-  /** Records that were read together with the caller's key; undefined if the handler must read them. */
+  /** The path's service, if it was read together with the API key; otherwise the handler reads it. */
   found: Pick<KeyAccess, 'service'> | undefined;
 }
 
 /**
- * What a write's handler receives. The write runs in one transaction with its receipt, which commits after the handler
- * has returned.
+ * What the handler of a write receives. The write and its receipt share one transaction, which commits after the
+ * handler has returned.
  */
 export interface WriteRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends Omit<ReadRequest<Path, Query>, 'db' | 'found'> {
   body: Body;
   trx: Transaction;
-  /** The request's Idempotency-Key in its scope. A deployment keeps it for ever. */
+  /** The request's Idempotency-Key in its scope. A deployment stores it without an expiry. */
   receiptKey: ReceiptKey | null;
-  /** Throws if these facts require a higher role than the caller has. */
+  /** Throws if the policy requires a higher role than the caller has, given these facts. */
   authorize: (facts: Pick<AccessFacts, 'protectedEnvironment'>) => void;
   /**
-   * Throws `engine_unavailable`. Must be called before anything is queued; the dispatcher wakes after the commit. The
-   * route declares `engine`.
+   * Throws `engine_unavailable` if the queue engine does not answer. Must be called before work is queued. Only routes
+   * that declare `engine` may call it; the dispatcher is woken after the commit.
    */
   needEngine: () => void;
-  /** Adds facts to the audit entry. */
   note: (details: AuditDetails) => void;
   requestId: string;
-  /** Wakes the dispatcher after the commit. */
+  /** The client's address, as the trusted proxy names it. */
+  address: string;
+  /** Wakes the dispatcher once the transaction has committed. */
   wakeDispatcher: () => void;
 }
 
-/** The input of a route's `direct` function. */
+/** What the `direct` function of a route receives. */
 export interface DirectRequest<Path extends string = string, Query = unknown, Body = unknown>
   extends ReadRequest<Path, Query>,
     Pick<WriteRequest<Path, Query, Body>, 'body' | 'authorize'> {
-  /**
-   * Makes the audit entry, which must be stored with the write. `answer` shows the target as the caller will see it.
-   */
+  /** Builds the audit entry, which must be stored with the write. `answer` is the answer that the caller will get. */
   audit: (answer: unknown) => AuditEntry | null;
 }
 
-/** Limits that handlers of session routes apply themselves, because only these know the account. */
+/** Limits that the handlers of session routes apply themselves, because only they know the account. */
 export interface SignInLimits {
   guesses: GuessLimit;
   hashing: HashGate;
   mails: MailLimit;
 }
 
-/** The input of a handler that signs users in or out. Such a handler sets cookies and opens its own transactions. */
+/** What a handler receives that signs users in or out. It sets cookies and opens transactions itself. */
 export interface SessionRequest<Body = unknown> {
   deps: ApiDeps;
   limits: SignInLimits;
@@ -113,7 +111,7 @@ export interface SessionRoute extends RouteOf<SignedInRequest> {
   access: Exclude<Access, 'key or session'>;
 }
 
-/** A declared route, as the application mounts it and the OpenAPI document describes it. */
+/** A declared route. The application mounts it, and the OpenAPI document describes it. */
 export type Route = ReadRoute | WriteRoute | SessionRoute;
 
 type RequestOf<A extends Access, Method, Path extends string, Query, Body> = A extends 'key or session'
@@ -134,7 +132,7 @@ interface Definition<
 > {
   method: Method;
   path: Path;
-  /** By default 'key or session'. */
+  /** Default: 'key or session'. */
   access?: A;
   operation: A extends 'key or session' ? OperationName : string;
   summary: string;
@@ -142,32 +140,33 @@ interface Definition<
   errors?: readonly ErrorCode[];
   query?: Query;
   body?: Body;
+  bodyLimit?: number;
   example?: Static<Body>;
-  /** By default 200. */
+  /** Default: 200. */
   status?: Endpoint['status'];
   response: Response;
-  /** False for a write without a receipt. Session routes never have one. */
+  /** False if the write stores no receipt, and thus ignores Idempotency-Key. Session routes never store one. */
   keyed?: boolean;
   engine?: true;
-  /** Returns true for a read that can take long. It then waits for one of few places. */
+  /** Returns true for a read that can take long, which then waits for one of a few places. */
   isSearch?: (request: Pick<ReadRequest<Path, Static<Query>>, 'query' | 'workspace'>) => boolean;
   handler: (
     request: RequestOf<A, Method, Path, Static<Query>, Static<Body>>,
   ) => Promise<Static<Response> | { pending: string }>;
   /**
-   * Answers a write that waits for a worker or the network. Runs after the commit, outside of any transaction and turn,
-   * with the handler's `pending`. Such a route stores no receipt.
+   * Answers a write that waits for a worker or the network. Called after the commit, outside of any transaction and
+   * turn, with the `pending` that the handler returned. Such a route stores no receipt.
    */
   complete?: (pending: string, request: ReadRequest) => Promise<Static<Response>>;
   /**
-   * Does a write without Idempotency-Key outside of the handler's transaction, or returns null to leave it to the
-   * handler. If the caller sent a key, the path's service has been read, as for a GET.
+   * Does a write without a transaction, if the request has no Idempotency-Key. Returns null to leave the write to the
+   * handler. If the caller sent an API key, the path's service has been read already.
    */
   direct?: (request: DirectRequest<Path, Static<Query>, Static<Body>>) => Promise<Static<Response> | null>;
 }
 
 const NOTHING = Type.Object({}, { additionalProperties: false });
-/** Must equal the request's Idempotency-Key. */
+/** Must equal the header Idempotency-Key. */
 const RequestId = Type.Optional(
   Type.String({
     minLength: 1,
@@ -178,8 +177,8 @@ const RequestId = Type.Optional(
 );
 
 /**
- * Declares a route. Access and method determine what its handler receives; its schemas determine the types.
- * A route that accepts keys is part of the versioned API. The body of a keyed write may also have `requestId`.
+ * Declares a route. Access and method determine what its handler receives, and its schemas determine the types. A route
+ * that accepts API keys is part of the versioned API. A write with a receipt also accepts `requestId` in its body.
  */
 export function defineRoute<
   const Method extends Endpoint['method'],

@@ -1,6 +1,7 @@
-/** Field's name → example text. A field that is not listed is empty. */
+/** Name of a field → its text in examples. Other text fields are empty. */
 const TEXTS: Readonly<Record<string, string>> = {
   actor: 'ada@example.com',
+  address: 'wss://ranvier.example.com/api/shells/q0Zb4Vb6r8Q5H1uJt2mC9w',
   author: 'ada',
   branch: 'main',
   buildCommand: 'npm run build',
@@ -8,23 +9,31 @@ const TEXTS: Readonly<Record<string, string>> = {
   commitMessage: 'Show prices with tax',
   commitSha: '5b0e0c1f9d3a4c5e8f7a6b5c4d3e2f1a0b9c8d7e',
   confirm: 'shop',
+  csrfToken: 'q0Zb4Vb6r8Q5H1uJt2mC9w',
   currency: 'USD',
   cursor: 'AAABnBJ2W2wBnBJ2',
+  database: 'shop',
   decidedBy: 'ada@example.com',
   description: 'The shop and its database',
   displayStatus: 'Live',
   email: 'ada@example.com',
   fingerprint: 'SHA256:pRdRQ3IXmFSVVTZs6PZQ3z0jFzbxeHdZz3KNs9oJ1qE',
-  host: 'git.example.com',
+  framework: 'nextjs',
+  host: 'host-1.example.com',
   hostname: 'shop.example.com',
   id: 'group:0198c0de-0000-7000-8000-000000000001',
+  installCommand: 'npm ci',
   internalHost: 'shop-1',
   invitedBy: 'ada@example.com',
   key: 'DATABASE_URL',
+  lastOutcome: 'answered with 200',
+  message: 'Listening on port 3000',
+  mountPath: '/data',
   name: 'shop',
   nextCursor: 'AAABnBJ2W2wBnBJ2',
   operation: 'service.update',
   otpauthUri: 'otpauth://totp/Ranvier:ada%40example.com?secret=JBSWY3DPEHPK3PXP',
+  packageManager: 'npm',
   password: 'correct horse battery staple',
   plan: 'starter',
   prefix: 'rnv_0198c0de',
@@ -33,6 +42,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   requestId: '0198c0de-0000-7000-8000-00000000000f',
   runtime: 'node',
   search: 'error',
+  secret: 'q0Zb4Vb6r8Q5H1uJt2mC9w',
   serviceName: 'shop',
   source: '0198c0de-0000-7000-8000-000000000001',
   startCommand: 'node server.js',
@@ -41,6 +51,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   title: 'Show prices with tax',
   token: 'q0Zb4Vb6r8Q5H1uJt2mC9w',
   url: 'https://shop.example.com',
+  user: 'shop',
   workspaceName: 'Acme',
 };
 const FORMATS: Readonly<Record<string, string>> = {
@@ -67,7 +78,7 @@ interface Schema {
   minimum?: number;
 }
 
-/** Returns a value that a schema accepts, with the required fields of objects. `name` is the field's name. */
+/** Returns a value that the schema accepts, with only the required fields. `name` is the field's name. */
 export function exampleOf(schema: Schema, name = ''): unknown {
   if (schema.default !== undefined) return schema.default;
   if (schema.const !== undefined) return schema.const;

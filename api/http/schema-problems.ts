@@ -2,10 +2,10 @@ import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
 import type { ErrorDetail } from '../../shared/core/error-registry.js';
 
 const MAX_DETAILS = 20;
-/** Errors are compared with each other, and a body can have hundreds of thousands of them. */
+/** Maximum errors that are compared with each other. A body can have hundreds of thousands. */
 const MAX_COMPARED = 200;
 
-/** Format → what it accepts, for messages. */
+/** Name of a format → what it accepts, for error messages. */
 const FORMATS: Record<string, string> = {
   branch: 'the name of a branch: letters, digits and . _ / # @ + -, as git accepts it',
   cron: 'a schedule of five fields, such as 0 * * * *',
@@ -16,7 +16,7 @@ const FORMATS: Record<string, string> = {
   uuid: 'a UUID',
 };
 
-/** Lists what is wrong with a value. Each `path` is `prefix` and the position in the value. */
+/** Lists what is wrong with a value. Each `path` is `prefix` followed by the position in the value. */
 export function problemsOf(validate: ValidateFunction, value: unknown, prefix: string): ErrorDetail[] {
   if (validate(value)) return [];
   const errors = (validate.errors ?? []).slice(0, MAX_COMPARED);
@@ -26,31 +26,32 @@ export function problemsOf(validate: ValidateFunction, value: unknown, prefix: s
     .map((error) => toDetail(error, prefix));
 }
 
-/** Returns true if another error describes the same fault better. */
+/** Returns true if the error can be left out, because another one describes the same fault better. */
 function isImplied(
   { keyword, instancePath, params, schemaPath }: ErrorObject,
   errors: readonly ErrorObject[],
 ): boolean {
   const others = (tells: (other: ErrorObject) => boolean) => errors.some((other) => tells(other));
   switch (keyword) {
-    // A text of a wrong length is not matched against its pattern (`createAjv`).
+    // A text that is too long also fails its pattern (`createAjv`), which only repeats the fault.
     case 'pattern':
     case 'format':
       return others((other) => other.instancePath === instancePath && /^m(?:in|ax)Length$/.test(other.keyword));
-    // A missing alternative: exactly one of several fields is required.
+    // Each alternative of `oneOf` reports its own missing field. Only the error of `oneOf` itself says what is
+    // required.
     case 'required':
       return schemaPath.includes('/oneOf/');
-    // A nullable value has the errors of both alternatives.
+    // A wrong value of a nullable field has the errors of both alternatives of `anyOf`.
     case 'anyOf':
       return others((other) => other.keyword !== 'anyOf' && isAtOrBelow(other.instancePath, instancePath));
-    case 'type':
-      return (
-        params.type === 'null' &&
-        others(
-          (other) =>
-            isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf',
-        )
-      );
+    case 'type': {
+      const hasAlternative = (other: ErrorObject) =>
+        isAtOrBelow(other.instancePath, instancePath) && other.params.type !== 'null' && other.keyword !== 'anyOf';
+      if (params.type === 'null') return others(hasAlternative);
+      // The value has the type of another alternative, whose errors say what is wrong with it.
+      const isTyped = (other: ErrorObject) => other.keyword !== 'type' || other.instancePath !== instancePath;
+      return schemaPath.includes('/anyOf/') && others((other) => hasAlternative(other) && isTyped(other));
+    }
     default:
       return false;
   }
@@ -60,7 +61,8 @@ function isAtOrBelow(path: string, place: string): boolean {
   return path === place || path.startsWith(`${place}/`);
 }
 
-function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
+/** Returns an error as a detail. `prefix` is that of its path. */
+export function toDetail(error: ErrorObject, prefix: string): ErrorDetail {
   const { instancePath, keyword, params } = error;
   const path = prefix === '' ? instancePath : prefix + instancePath.slice(1).replaceAll('/', '.');
   if (keyword === 'additionalProperties')
@@ -91,9 +93,9 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
     case 'maxLength':
       return `must have at most ${params.limit} characters`;
     case 'minItems':
-      return `must have at least ${params.limit} entries`;
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} entries`;
     case 'maxItems':
-      return `must have at most ${params.limit} entries`;
+      return params.limit === 1 ? 'must have at most one entry' : `must have at most ${params.limit} entries`;
     case 'minimum':
       return `must be at least ${params.limit}`;
     case 'maximum':
@@ -105,7 +107,7 @@ function messageOf({ keyword, params, message, parentSchema }: ErrorObject): str
   }
 }
 
-/** Returns the first sentence, which says what a pattern accepts. The other sentences say what the field is for. */
+/** Returns the first sentence of a description, which says what a pattern accepts. */
 function firstSentence(description: string): string {
   return description.split(/\. (?=[A-Z])/, 1)[0] ?? '';
 }
@@ -116,7 +118,7 @@ function withArticle(type: string | string[]): string {
   return `${/^[aio]/.test(type) ? 'an' : 'a'} ${type}`;
 }
 
-/** Returns the path of a field: a JSON pointer in the body, `query.<name>` in the query. */
+/** Returns the path of a field: a JSON pointer into the body, or `query.<name>` for a query parameter. */
 function join(path: string, prefix: string, field: string): string {
   if (prefix !== '') return path === prefix ? prefix + field : `${path}.${field}`;
   return `${path}/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`;

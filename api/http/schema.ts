@@ -7,21 +7,25 @@ import { oneOf } from '../../shared/services/configuration.js';
 
 export { oneOf };
 
-/** Building blocks that several resources' schemas share. */
 export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
 export const Timestamp = Type.String({ format: 'date-time' });
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-/** Returns the schema of an object without further fields. With a name it is a component of the OpenAPI document. */
+/**
+ * Builds the schema of an object that has no other fields. With a name, it becomes a component of the OpenAPI document.
+ */
 export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
   Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
-/** Adds a description of this use to a schema. */
+/** Returns the schema with a description for one use of it. */
 export const described = <T extends TSchema>(schema: T, description: string) =>
   Type.Unsafe<Static<T>>({ ...schema, description });
 export const Name = plainName();
 export const ConfirmBody = Strict({
-  confirm: Type.String({ maxLength: 1000, description: 'The exact name of what changes for good' }),
+  confirm: Type.String({
+    maxLength: 1000,
+    description: 'The exact name of the record that is changed or deleted permanently',
+  }),
 });
-/** The answer to a finished deletion. */
+/** The answer to a deletion that has been carried out. */
 export const DeletedResponse = Strict({ deleted: Type.Literal(true) });
 
 export const PageSchema = Strict(
@@ -59,20 +63,21 @@ export type PageQuery = Static<typeof PageQuery>;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const MAX_DATE_TIME_LENGTH = 40;
-/** A longer text is not matched against patterns and counts as a mismatch. */
+/** Longer texts are not matched against patterns: they count as a mismatch, in characters. */
 export const MAX_PATTERN_TEXT_LENGTH = 4096;
 
-/** Compiles JSON Schemas with our formats. Does not coerce bodies or complete them with defaults. */
+/** Creates a JSON Schema validator with our formats. It neither converts values nor fills in defaults. */
 export function createAjv(): Ajv {
   const { Ajv, addFormats, fullFormats } = loadAjv();
   const email = fullFormats.email as RegExp;
   const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
-  // With allErrors, patterns and formats also see texts that maxLength refuses, so both have their own limit.
+  // With allErrors, patterns and formats are also applied to texts that maxLength refuses, so both have a limit of
+  // their own.
   const ajv = new Ajv({
     allErrors: true,
     strict: true,
     allowUnionTypes: true,
-    // Errors carry their schema, whose description is used in messages.
+    // Adds the schema to each error, because messages use its description.
     verbose: true,
     code: { regExp: boundedPattern },
   });
@@ -82,13 +87,16 @@ export function createAjv(): Ajv {
     atMost(254, (value) => email.test(value)),
   );
   ajv.addFormat('date-time', atMost(MAX_DATE_TIME_LENGTH, dateTime.validate));
-  // The package's format accepts a urn: prefix, which our ids do not have.
+  // The package's own format accepts the prefix `urn:`, which our ids do not have.
   ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
   return ajv;
 }
 
-/** A pattern that does not match texts beyond the limit. ajv caches patterns by their text. */
+/**
+ * A pattern that does not match texts beyond the limit, which bounds the time of a match. ajv caches patterns by their
+ * text.
+ */
 class BoundedPattern extends RegExp {
   override test(text: string): boolean {
     return text.length <= MAX_PATTERN_TEXT_LENGTH && super.test(text);
@@ -100,7 +108,7 @@ function boundedPattern(pattern: string, flags: string): BoundedPattern {
 }
 boundedPattern.code = 'boundedPattern';
 
-/** Returns the names of a query's integers, which arrive as text. */
+/** Returns the names of a query's integer fields, which arrive as text and are converted. */
 export function integerFields(schema: TObject): string[] {
   return Object.entries(schema.properties)
     .filter(([, field]) => 'type' in field && field.type === 'integer')

@@ -20,7 +20,7 @@ const CLEANED_MS = 60_000;
 
 export interface WindowOptions {
   db: Db;
-  /** The prefix of the limit's keys in the table. */
+  /** Prefix of this limit's keys in the table of windows. */
   name: string;
   limit: number;
   windowMs: number;
@@ -30,8 +30,8 @@ export interface WindowOptions {
 
 /**
  * Windows of a rate limit that all API processes share. A process leases points from the database and hands them out
- * from memory, so most requests cost no write. All processes together never exceed the limit; points that a process
- * leased before it ended are lost. Up to a fiftieth of the limit per further process may stay unused. While the
+ * from memory, so that most requests cost no write. All processes together never exceed the limit. Points that a
+ * process leased before it ended are lost, and each further process may leave up to 1/50 of the limit unused. While the
  * database is unavailable, each process counts alone.
  */
 export class SharedWindows {
@@ -48,7 +48,6 @@ export class SharedWindows {
     return this.#options.limit;
   }
 
-  /** Takes one point of the key's window. */
   async consume(key: string): Promise<Taken> {
     const { clock, limit } = this.#options;
     const now = clock();
@@ -58,7 +57,7 @@ export class SharedWindows {
     const { lease } = window;
     if (lease && lease.endsAt > now && !window.taking) {
       if (lease.held > 0) return handOut(lease, now);
-      // The window is used up for all processes, so the database is not asked again until it ends.
+      // All points of the window are leased, so the database is not asked again until the window ends.
       if (lease.untaken === 0) return { admitted: false, remaining: 0, msLeft: lease.endsAt - now };
     }
     const mine = await this.#next(key, window);
@@ -67,7 +66,9 @@ export class SharedWindows {
     return { admitted: false, remaining: Math.min(mine.untaken, limit), msLeft: Math.max(1, mine.endsAt - later) };
   }
 
-  /** Resolves to the lease in the order of requests. Either its points suffice for all that wait, or it has none. */
+  /**
+   * Resolves to a lease, in the order of requests. The lease either has a point for each waiting request or is empty.
+   */
   #next(key: string, window: Window): Promise<Lease> {
     return new Promise((resolve) => {
       window.waiting.push(resolve);
@@ -88,11 +89,11 @@ export class SharedWindows {
       }
       const wanted = pointsToTake(limit, waiting.length, current);
       const count = await take(db, `${name}:${key}`, wanted, windowMs).catch(() => null);
-      // Measured from before the query, so that no point is handed out after the window's end.
+      // The end is computed from the time before the query, so that no point is handed out after the window's end.
       const lease = count
         ? leaseOf(limit, wanted, count.points, asked + Math.max(1, count.left))
         : alone(current, limit, asked + windowMs);
-      // Unused points of the current window.
+      // Points that this process still held in the same window.
       if (current && count && Math.abs(lease.endsAt - current.endsAt) < windowMs / 2) lease.held += current.held;
       window.lease = lease;
       await serve(lease, waiting);
@@ -100,7 +101,6 @@ export class SharedWindows {
     window.taking = false;
   }
 
-  /** Removes ended windows from the map. */
   #clean(now: number): void {
     if (now - this.#cleanedAt < CLEANED_MS) return;
     this.#cleanedAt = now;
@@ -110,7 +110,7 @@ export class SharedWindows {
   }
 }
 
-/** Resolves when each waiting request has taken its point or was refused. */
+/** Hands the lease to each waiting request. Resolves once each of them took its point or was refused. */
 async function serve(lease: Lease, waiting: readonly ((lease: Lease) => void)[]): Promise<void> {
   for (const resolve of waiting) resolve(lease);
   await Promise.resolve();
@@ -121,7 +121,7 @@ function handOut(lease: Lease, now: number): Taken {
   return { admitted: true, remaining: lease.held + lease.untaken, msLeft: Math.max(1, lease.endsAt - now) };
 }
 
-/** Returns a lease without the database: the process hands out the whole limit in each window. */
+/** Returns a lease for a process that cannot reach the database: it may hand out the whole limit. */
 function alone(current: Lease | null, limit: number, endsAt: number): Lease {
   if (current && current.held + current.untaken > 0)
     return { ...current, held: current.held + current.untaken, untaken: 0 };

@@ -2,17 +2,16 @@ import { validate as isUuid } from 'uuid';
 import type { Ajv } from '../../shared/core/ajv.js';
 import { AppError, type ErrorDetail } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
-import type { Endpoint } from './endpoint.js';
+import { type Endpoint, NAME_PARAMETERS } from './endpoint.js';
 import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
 import { problemsOf } from './schema-problems.js';
 
 /**
- * Checks path, query and body against the route's schemas. An id that is not a UUID is 404; other faults are 400 with
- * details.
+ * Validates path, query and body. An id in the path that is not a UUID is 404; all other faults are 400 with details.
  */
 export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
-  // Compiled on first use. The schemas of all routes take 0.3 s and 12 MiB, and a process may never need most of them.
+  // Schemas are compiled on first use. All together take 0.3 s and 12 MiB, and a process may need only a few.
   const compiled = lazily(() => ({
     query: ajv().compile(route.query),
     body: route.body ? ajv().compile(route.body) : null,
@@ -21,13 +20,14 @@ export function validate(ajv: () => Ajv, route: Endpoint): ApiStep {
   return (ctx) => {
     const params: Record<string, string> = {};
     for (const [name, value] of Object.entries<string>(ctx.params)) {
-      if (!isUuid(value)) throw new AppError('not_found');
+      const pattern = NAME_PARAMETERS[name];
+      if (pattern === undefined ? !isUuid(value) : !new RegExp(pattern).test(value)) throw new AppError('not_found');
       params[name] = value.toLowerCase();
     }
     const validators = compiled();
     const { values: query, problems } = readQuery(ctx.querystring === '' ? {} : ctx.query, integers);
     problems.push(...problemsOf(validators.query, query, 'query.'));
-    // A request without a body counts as one without any field. A body of `null` is refused.
+    // A request without a body is validated as `{}`. A body of `null` is refused.
     const body = ctx.state.json === undefined ? {} : ctx.state.json;
     if (validators.body) problems.push(...problemsOf(validators.body, body, ''));
     if (problems.length > 0) throw new AppError('invalid_request', undefined, problems);
@@ -41,7 +41,7 @@ function readQuery(
   query: NodeJS.Dict<string | string[]>,
   integers: readonly string[],
 ): { values: Record<string, unknown>; problems: ErrorDetail[] } {
-  // Without a prototype, so that a parameter named __proto__ is a parameter.
+  // No prototype, so that a parameter named __proto__ is an ordinary key.
   const values: Record<string, unknown> = Object.create(null);
   const problems: ErrorDetail[] = [];
   for (const [name, value] of Object.entries(query)) {

@@ -5,10 +5,11 @@ export interface TurnLimits {
   each: number;
   /** Requests of all workspaces that run at the same time. */
   all: number;
-  /** Requests of one workspace that may wait. Further ones are refused. */
+  /** Requests of one workspace that may wait. Further requests are refused. */
   waiting: number;
   /**
-   * Requests of all workspaces that may wait. Beyond this, the workspace with the most loses one. Unbounded by default.
+   * Requests of all workspaces that may wait. Beyond this, the workspace with the most waiting requests loses one.
+   * Unlimited if absent.
    */
   waitingOfAll?: number;
 }
@@ -19,8 +20,8 @@ interface Line {
 }
 
 /**
- * Bounds how many requests of one workspace run at once in this process, so that one workspace cannot use all
- * connections to the database. Waiting requests keep their order, and workspaces take turns.
+ * Limits how many requests of one workspace run at once in this process, so that one workspace cannot use all database
+ * connections. Waiting requests of a workspace keep their order, and workspaces take turns.
  */
 export class Turns {
   readonly #limits: TurnLimits;
@@ -33,7 +34,9 @@ export class Turns {
     this.#places = new FairPlaces({ each: limits.waiting, all: limits.waitingOfAll ?? Number.POSITIVE_INFINITY });
   }
 
-  /** Resolves at this request's turn, with a function that ends the turn. Throws rate_limited if too many wait. */
+  /**
+   * Resolves when it is this request's turn, with a function that ends the turn. Throws rate_limited if too many wait.
+   */
   async take(key: string): Promise<() => void> {
     const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
     const { each, all } = this.#limits;

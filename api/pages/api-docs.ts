@@ -7,12 +7,13 @@ import { escapeControls } from '../../shared/core/plain-text.js';
 import { API_ROOT, SESSION_ROOT } from '../http/endpoint.js';
 import type { ApiState } from '../http/request-state.js';
 import { apiDocument } from '../resources/api-document.js';
+import { STACK_SCHEMA_PATH, stackSchema } from '../resources/stacks/document-schema.js';
 import { servePage } from './serve-page.js';
 
 const PAGE_PATH = `${SESSION_ROOT}/docs`;
 const DOCUMENT_PATH = `${API_ROOT}/openapi.json`;
 
-/** The page loads and calls nothing outside of this server. Some of its own styles are inline. */
+/** Content-Security-Policy: the page uses this server only. Swagger UI has some inline styles. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -24,7 +25,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The files of the package that are served, with their types. */
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -48,7 +48,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Shows the document. Adds the token that a session's write needs; a write with a key needs none. */
+/** Starts Swagger UI. Adds the CSRF token to writes with a session; writes with an API key need none. */
 const SCRIPT = `SwaggerUIBundle({
   url: '${DOCUMENT_PATH}',
   dom_id: '#page',
@@ -64,7 +64,7 @@ const SCRIPT = `SwaggerUIBundle({
 });
 `;
 
-/** Serves the OpenAPI document, and a page that shows it and sends requests. Neither needs a credential. */
+/** Serves the OpenAPI document, Swagger UI and the schema of stacks, without a credential. */
 export function docsRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   const document = lazily(() => escapeControls(JSON.stringify(apiDocument())));
@@ -72,9 +72,14 @@ export function docsRouter(): Router<ApiState> {
     ctx.type = 'application/json';
     ctx.body = document();
   });
+  const stacks = lazily(() => escapeControls(JSON.stringify(stackSchema())));
+  router.get(STACK_SCHEMA_PATH, (ctx) => {
+    ctx.type = 'application/json';
+    ctx.body = stacks();
+  });
   servePage(router, PAGE_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  // Read once, so that slow clients share one copy of the largest file, 1.5 MB.
+  // Read once, so that all clients share one copy of the largest file (1.5 MB).
   const contents = new Map<string, Promise<Buffer>>();
   for (const [name, type] of Object.entries(ASSETS)) {
     router.get(`${PAGE_PATH}/${name}`, async (ctx) => {

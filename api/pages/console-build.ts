@@ -7,17 +7,17 @@ import { readIfThere } from '../../shared/core/exists.js';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SOURCES = join(ROOT, 'api/pages/console');
 
-/** Contains one folder for each version, and `current.json`, which says what the API serves. */
+/** Contains a folder for each built version, and `current.json`, which names the version that the API serves. */
 export const CONSOLE_FOLDER = join(ROOT, 'dist/console');
 const CURRENT_FILE = join(CONSOLE_FOLDER, 'current.json');
 
-/** The folder of the version below `CONSOLE_FOLDER`, or why there is none. */
+/** The name of the version's folder below `CONSOLE_FOLDER`, and the error if its build failed. */
 export interface CurrentConsole {
   version: string;
   error: string | null;
 }
 
-/** Returns the version of the console: a hash of its sources and of all packages' versions. */
+/** Returns a hash of the console's sources and of the versions of all packages. */
 async function consoleVersion(): Promise<string> {
   const paths = (await readdir(SOURCES, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -29,15 +29,15 @@ async function consoleVersion(): Promise<string> {
   return hash.digest('hex').slice(0, 20);
 }
 
-/** Returns the content of `current.json`; null before the first build. */
+/** Reads `current.json`; null before the first build. */
 export async function readCurrent(): Promise<CurrentConsole | null> {
   const text = await readIfThere(CURRENT_FILE);
   return text === null ? null : (JSON.parse(text) as CurrentConsole);
 }
 
 /**
- * Builds the console unless this version was already built, and makes it the served one. Several processes may build at
- * once. Throws the error of the build, after the API was told of it.
+ * Builds the console unless this version is already built, and makes it the one that the API serves. Several processes
+ * may build at once. If the build fails, stores the error for the API and throws it.
  */
 export async function buildConsole(): Promise<{ version: string; built: boolean }> {
   const version = await consoleVersion();
@@ -48,7 +48,7 @@ export async function buildConsole(): Promise<{ version: string; built: boolean 
   try {
     await runVite(fresh);
     await rename(fresh, join(CONSOLE_FOLDER, version)).catch((error: NodeJS.ErrnoException) => {
-      // Another process was faster.
+      // Another process built the version first.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
     await writeCurrent({ version, error: null });
@@ -74,7 +74,7 @@ async function runVite(outDir: string): Promise<void> {
       outDir,
       emptyOutDir: true,
       manifest: 'manifest.json',
-      // Inlined assets would need a weaker policy.
+      // Inlined assets would need a weaker Content-Security-Policy.
       assetsInlineLimit: 0,
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
@@ -89,7 +89,10 @@ async function writeCurrent(current: CurrentConsole): Promise<void> {
   await rename(fresh, CURRENT_FILE);
 }
 
-/** Removes other versions. An API that serves an older one has it in memory. A folder with a dot is being built. */
+/**
+ * Removes the folders of other versions. An API process that serves an older version has it in memory. A folder that
+ * begins with a dot is being built.
+ */
 async function removeOthers(version: string): Promise<void> {
   for (const entry of await readdir(CONSOLE_FOLDER, { withFileTypes: true })) {
     if (!entry.isDirectory() || entry.name === version || entry.name.startsWith('.')) continue;

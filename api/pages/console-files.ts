@@ -16,24 +16,26 @@ export interface ConsoleFile {
   gzip: Buffer;
 }
 
-/** A complete version of the console in memory, about 2 MB, so that an upgrade of the folder does not disturb it. */
+/**
+ * A complete version of the console in memory (2 MB), so that a new build does not disturb an API process that runs.
+ */
 export interface ConsoleFiles {
   version: string;
-  /** File by path below the version's folder. */
+  /** Path below the version's folder → file. */
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
-/** The least time between two checks for a new version. */
+/** Minimum time between two checks for a new version. */
 const MIN_CHECK_INTERVAL_MS = 1000;
 
-/** Finds the last build of the console, which may be newer than the start of the API. */
+/** Finds the newest build of the console, which may be newer than this API process. */
 export class BuiltConsole {
   #files: ConsoleFiles | null = null;
   #current: CurrentConsole | null = null;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | null = null;
 
-  /** Returns the files, or why there are none: null while the first build runs. */
+  /** Returns the files of the newest build. Without one, `error` says why; it is null while the first build runs. */
   async find(): Promise<{ files: ConsoleFiles | null; error: string | null }> {
     if (performance.now() - this.#lookedAt > MIN_CHECK_INTERVAL_MS) {
       this.#looking ??= this.#look().finally(() => {

@@ -2,13 +2,15 @@ import Router from '@koa/router';
 import type { ApiContext, ApiState } from '../http/request-state.js';
 import { BuiltConsole, type ConsoleFile } from './console-files.js';
 
-/** The page on which a user signs in. A one-time link carries its token in the fragment, which no server logs. */
+/**
+ * The sign-in page. A one-time link has its token in the fragment, which is never sent to a server and thus not logged.
+ */
 const SIGN_IN_PATH = '/sign-in';
 
-/** The page on which an invited person chooses a password. Its link carries its token in the fragment as well. */
+/** The page on which an invited person chooses a password. Its link has the token in the fragment, too. */
 export const INVITATION_PATH = '/invitation';
 
-/** Pages load and call nothing outside of this server, and run no inline script. */
+/** Content-Security-Policy: pages use this server only, and run no inline script. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,12 +22,12 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Pages that the console draws. Every other unknown path gets the API's error. */
+/** Paths of the console's pages. Other unknown paths are answered with an error of the API. */
 const PAGES = ['/', SIGN_IN_PATH, INVITATION_PATH, /^\/w(\/.*)?$/];
 
 const SECONDS_OF_A_YEAR = 31_536_000;
 
-/** Serves the console. Until it is built, or if its build failed, its pages say so. */
+/** Serves the console. Its pages say so if it is not built yet or if the build failed. */
 export function consoleRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   const console = new BuiltConsole();

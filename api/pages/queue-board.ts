@@ -5,7 +5,7 @@ import type { Middleware } from 'koa';
 import { LISTENER } from '../../shared/queues/bull-pool.js';
 import type { Engine, JobQueue } from '../../shared/queues/queue-engine.js';
 
-/** BullMQ's type lacks `paused`, which its PostgreSQL backend counts separately. */
+/** BullMQ's type lacks `paused`, a state that its PostgreSQL backend counts separately. */
 const COUNTED = [
   'active',
   'completed',
@@ -17,7 +17,7 @@ const COUNTED = [
   'paused',
 ] as Parameters<JobQueue['getJobCounts']>;
 
-/** Returns the pages of Bull Board for the queues of an engine, below a path. */
+/** Returns the dashboard (Bull Board) of the job queues, for a path. */
 export function createBoard(engine: Engine, path: string): Middleware {
   const serverAdapter = new KoaAdapter();
   serverAdapter.setBasePath(path);
@@ -32,7 +32,9 @@ export function createBoard(engine: Engine, path: string): Middleware {
   return serverAdapter.registerPlugin() as Middleware;
 }
 
-/** Adds what only Redis reports: paused jobs counted as waiting, and workers with an address. */
+/**
+ * Corrects what BullMQ reports differently with PostgreSQL than with Redis: paused jobs, and the addresses of workers.
+ */
 class PostgresQueueAdapter extends BullMQAdapter {
   readonly #queue: JobQueue;
 
@@ -46,7 +48,7 @@ class PostgresQueueAdapter extends BullMQAdapter {
     return { ...counts, waiting: waiting + paused } as Awaited<ReturnType<BullMQAdapter['getJobCounts']>>;
   }
 
-  /** Each worker process works for all queues, and listens on one connection. */
+  /** Each worker process handles all queues, but listens on one connection. */
   override async getWorkers(): ReturnType<BullMQAdapter['getWorkers']> {
     const clients = (await this.#queue.backend.getClientList()).flatMap((list) => list.split('\n'));
     const names = clients.map((client) => client.replace(/^name=/, '')).filter((name) => name.endsWith(LISTENER));

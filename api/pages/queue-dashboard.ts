@@ -8,11 +8,14 @@ import type { ApiMiddleware } from '../http/request-state.js';
 
 const DASHBOARD_PATH = '/admin/queues';
 
-/** Nothing outside this server is loaded. */
+/** Content-Security-Policy: the page uses this server only. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
-/** Serves Bull Board for our queues with basic authentication. Serves nothing without credentials. */
+/**
+ * Serves Bull Board, the dashboard of the job queues, with basic authentication. Without configured credentials, serves
+ * nothing.
+ */
 export function dashboard({ config, engine }: { config: Config; engine: Engine }, operators: Operators): ApiMiddleware {
   if (!config.dashboard) return (_, next) => next();
   let board: Promise<Middleware> | null = null;
@@ -24,19 +27,19 @@ export function dashboard({ config, engine }: { config: Config; engine: Engine }
       ctx.body = 'The user name and the password of the dashboard are needed';
       return;
     }
-    // Browsers add basic credentials to other sites' requests too, so a change must come from our own page.
+    // Browsers send basic credentials with requests of other sites too, so changes must come from our own page.
     const changes = !['GET', 'HEAD'].includes(ctx.method);
     if (changes && senderOf(ctx, config.publicUrl) !== 'own') throw refusedChange();
     ctx.set('Content-Security-Policy', POLICY);
     ctx.set('Referrer-Policy', 'same-origin');
-    // Loaded on first use, because it is large and most processes never show it.
+    // Loaded on first use, because it is large and few processes show it.
     board ??= import('./queue-board.js').then(({ createBoard }) => createBoard(engine, DASHBOARD_PATH));
     await (await board)(ctx, next);
     if (ctx.response.is('html') && typeof ctx.body === 'string') ctx.body = ctx.body.replace(ELSEWHERE, '');
   };
 }
 
-/** The board's page loads a font from another host, which the policy would block with an error in the console. */
+/** A font that Bull Board loads from another host, which the policy would block with an error in the console. */
 const ELSEWHERE = /<link\b[^>]*\bhref="https?:[^>]*>/g;
 
 function refusedChange(): AppError {

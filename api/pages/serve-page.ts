@@ -5,7 +5,6 @@ export interface Page {
   html: string;
   /** The page's script, which is served as `page.js` below the page's path. */
   script: string;
-  /** Content-Security-Policy. */
   policy: string;
 }
 

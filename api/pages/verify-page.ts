@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import type { ApiState } from '../http/request-state.js';
 import { servePage } from './serve-page.js';
 
-/** The path of the link in a verification e-mail. The link's fragment is the token. */
+/** Path of the link in a verification e-mail. The token is in the fragment. */
 export const VERIFY_PATH = '/api/verify';
 
 const POLICY = [
@@ -31,7 +31,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Only a press of the button verifies, because mail scanners open links by themselves. */
+/** The address is verified by a press of the button only, because mail scanners open links by themselves. */
 const SCRIPT = `const answer = document.getElementById('answer');
 const button = document.getElementById('verify');
 button.onclick = async () => {
@@ -52,7 +52,7 @@ button.onclick = async () => {
 };
 `;
 
-/** Serves the page on which a user verifies an e-mail address. The link is the only credential. */
+/** Serves the page on which a user verifies an e-mail address. The token of the link is the only credential. */
 export function verifyRouter(): Router<ApiState> {
   const router = new Router<ApiState>();
   servePage(router, VERIFY_PATH, { html: PAGE, script: SCRIPT, policy: POLICY });

@@ -3,12 +3,9 @@ import { fileURLToPath } from 'node:url';
 import openapiTS from 'openapi-typescript';
 import { apiDocument } from '../resources/api-document.js';
 
-/**
- * `npm run types`: writes the types that a client would generate from the API's document. The console and a test use
- * them.
- */
+/** `npm run types`: generates TypeScript types from the OpenAPI document, for the console and a test. */
 const FILE = fileURLToPath(new URL('../../../api/pages/console/api/schema.d.ts', import.meta.url));
 
 const types = await openapiTS(JSON.parse(JSON.stringify(apiDocument())));
-// Leaving an unchanged file alone keeps earlier compilations valid.
+// An unchanged file is not written, so that incremental builds stay valid.
 if (types !== (await readFile(FILE, 'utf8').catch(() => null))) await writeFile(FILE, types);

@@ -21,17 +21,22 @@ import { operationRoutes } from './operations/routes.js';
 import { pullRoutes } from './previews/pull-routes.js';
 import { previewRoutes } from './previews/routes.js';
 import { projectRoutes } from './projects/routes.js';
+import { recordingRoutes } from './recordings/routes.js';
 import { runRoutes } from './runs/routes.js';
 import { serviceRoutes } from './services/routes.js';
 import { sessionRoutes } from './session/routes.js';
 import { shellRoutes } from './shells/routes.js';
+import { stackRollbackRoute } from './stacks/rollback/rollback-route.js';
+import { stackRoutes } from './stacks/routes.js';
+import { stackRecordRoutes } from './stacks/stack-routes.js';
+import { templateRoutes } from './stacks/templates/routes.js';
 import { tunnelRoutes } from './tunnels/routes.js';
 import { groupVariableRoutes, variableRoutes } from './variables/routes.js';
 import { volumeRoutes } from './volumes/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
 import { workspaceRoutes } from './workspaces/routes.js';
 
-/** Every declared route: the versioned API in the specification's order, then a browser's session. */
+/** All routes: the versioned API in the specification's order, and then the routes of the session. */
 export const ROUTES: readonly Route[] = [
   ...catalogRoutes,
   ...workspaceRoutes,
@@ -39,6 +44,10 @@ export const ROUTES: readonly Route[] = [
   ...webhookRoutes,
   ...projectRoutes,
   ...environmentRoutes,
+  ...stackRoutes,
+  ...stackRecordRoutes,
+  stackRollbackRoute,
+  ...templateRoutes,
   ...serviceRoutes,
   ...actionRoutes,
   ...deploymentRoutes,
@@ -46,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   ...operationRoutes,
   ...runRoutes,
   ...shellRoutes,
+  ...recordingRoutes,
   ...tunnelRoutes,
   ...credentialRoutes,
   ...hookRoutes,

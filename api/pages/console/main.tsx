@@ -11,7 +11,7 @@ import { applyTheme } from './ui/theme.js';
 
 applyTheme();
 
-// A page of an older version requested a file that an upgrade has replaced.
+// After an upgrade, a page of the older version requests files that no longer exist.
 window.addEventListener('vite:preloadError', (event) => {
   event.preventDefault();
   location.reload();

@@ -3,7 +3,7 @@ import { ServiceShell } from './pages/services/service-shell.js';
 import { Home, NotFound, RouteFailed, RouteSkeleton } from './pages/start.js';
 import { Gate, WorkspaceShell } from './pages/workspace-shell.js';
 
-/** Every page of the console. Code that the first screen does not need is loaded with its route. */
+/** The pages of the console. Code that the home page does not need is loaded with its route. */
 const root = createRootRoute({ component: Gate, notFoundComponent: NotFound, errorComponent: RouteFailed });
 const home = createRoute({ getParentRoute: () => root, path: '/', component: Home });
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: Home });
@@ -24,6 +24,16 @@ const create = createRoute({
   getParentRoute: () => workspace,
   path: '/new',
   component: lazyRouteComponent(() => import('./pages/new/new-page.js'), 'NewPage'),
+});
+const templates = createRoute({
+  getParentRoute: () => workspace,
+  path: '/templates',
+  component: lazyRouteComponent(() => import('./pages/templates/templates-page.js'), 'TemplatesPage'),
+});
+const template = createRoute({
+  getParentRoute: () => workspace,
+  path: '/templates/$templateName',
+  component: lazyRouteComponent(() => import('./pages/templates/template-page.js'), 'TemplatePage'),
 });
 const queue = createRoute({
   getParentRoute: () => workspace,
@@ -177,6 +187,8 @@ export const router = createRouter({
       canvas,
       services,
       create,
+      templates,
+      template,
       queue,
       frame.addChildren([settings, usage, members, keys, groups, group, webhooks, deployKey, audit]),
       account,

@@ -9,7 +9,10 @@ import { presentOperation } from '../operations/present.js';
 import { lockService } from '../services/find-service.js';
 import { ActionBody, ActionResponse } from './schema.js';
 
-/** A runtime action answers with an operation, an action that deploys with a deployment (specification, Service actions). */
+/**
+ * An action that changes how a service runs is answered with an operation, an action that deploys with a deployment
+ * (specification, Service actions).
+ */
 export const actionRoutes = [
   defineRoute({
     method: 'POST',

@@ -4,16 +4,18 @@ import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http
 const AuditEntrySchema = Strict(
   {
     id: Uuid,
-    /** The operation of the API, such as `service.update`. */
+    /** The API operation, such as `service.update`. */
     operation: Type.String(),
-    /** The e-mail address at that time. */
+    /** The user's e-mail address at that time. */
     actor: Type.String(),
-    /** `name` is the key's name; null for a session. */
+    /** `name` is the name of the API key; null for a session. */
     credential: Strict({ kind: oneOf('CredentialKind', ['key', 'session']), id: Uuid, name: Nullable(Type.String()) }),
-    /** The path below the workspace, and the created or changed record: its id, and its name if it has one. */
+    /**
+     * `path` is the request's path below the workspace; id and name are those of the changed record, if it has them.
+     */
     target: Strict({ path: Type.String(), id: Nullable(Uuid), name: Type.String() }),
     requestId: Type.String(),
-    /** Facts of the operation: of a shell its command, its replica and its exit code. */
+    /** Details that depend on the operation: for a shell its command, its replica and its exit code. */
     details: Nullable(Type.Record(Type.String(), Type.Unknown())),
     createdAt: Timestamp,
   },

@@ -7,13 +7,17 @@ import {
   insertBackup,
 } from '../../../shared/backups/store.js';
 import type { Transaction } from '../../../shared/core/database/database-client.js';
-import { AppError } from '../../../shared/core/error-registry.js';
+import { AppError, invalidField } from '../../../shared/core/error-registry.js';
 import { hasOpenDeployment } from '../../../shared/deployments/store.js';
 import { assertNotRestoring, queueOperation } from '../../../shared/operations/commands.js';
 import type { OperationRow } from '../../../shared/operations/model.js';
 import { findOpenOperation } from '../../../shared/operations/store.js';
+import { countOpenRuns } from '../../../shared/runs/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
+import { isDataKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
+import { lockService } from '../../../shared/services/store.js';
+import { listVolumes } from '../../../shared/volumes/store.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 
 export interface BackupInput {
@@ -22,16 +26,21 @@ export interface BackupInput {
 }
 
 /**
- * Queues a backup of a database now. Throws hosting_disabled, not_found, service_archived, no_runtime,
- * capacity_exceeded.
- * Throws conflict if the service is of another kind, does not run, has backups disabled, or has one in progress.
+ * Queues a backup of a database or of a service's volumes now.
+ * With `pause`, the service is paused while its volumes are copied.
+ * Throws hosting_disabled, not_found, service_archived, no_runtime, capacity_exceeded, and invalid_request for the pause of
+ * a database. Throws conflict if the service is of another kind, has no volume, does not run, has backups disabled, or has one
+ * in progress.
  */
 export async function queueBackup(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id }, actor }: BackupInput,
+  { service: { id }, actor, pause = false }: BackupInput & { pause?: boolean | undefined },
 ): Promise<BackupRow> {
-  const service = await lockLiveService(trx, deps, { id, kinds: BACKED_UP_KINDS, have: 'backups' });
+  const { service, volumes } = await lockBackedUp(trx, deps, id, pause);
+  if (volumes.length > 0 && volumes.every(({ host_id }) => host_id === null)) {
+    throw new AppError('conflict', 'No release of the service has mounted its volumes yet; deploy it first');
+  }
   if (!service.configuration.backupEnabled) {
     throw new AppError('conflict', 'Backups of this service are disabled; set backupEnabled to true first');
   }
@@ -42,13 +51,13 @@ export async function queueBackup(
       `The service has ${MAX_MANUAL_BACKUPS} backups on demand, the most there may be; delete one first`,
     );
   }
-  const row = await insertBackup(trx, { service, trigger: 'manual', actor, scheduledFor: null });
+  const row = await insertBackup(trx, { service, trigger: 'manual', actor, scheduledFor: null, pause });
   if (!row) throw new AppError('conflict', 'A backup of this service is under way; wait for its end');
   return row;
 }
 
 /**
- * Queues the restoration of a database from one of its backups.
+ * Queues the restoration of a database or of a service's volumes from one of its backups.
  * Throws what `queueBackup` throws for the service, not_found for the backup, and conflict if the backup did not
  * succeed or the service is busy.
  */
@@ -57,7 +66,7 @@ export async function queueRestore(
   deps: CommandDeps,
   { service: { id }, backupId, actor }: BackupInput & { backupId: string },
 ): Promise<OperationRow> {
-  const service = await lockLiveService(trx, deps, { id, kinds: BACKED_UP_KINDS, have: 'backups' });
+  const { service } = await lockBackedUp(trx, deps, id);
   const backup = await findBackup(trx, id, backupId);
   if (!backup) throw new AppError('not_found');
   if (backup.status !== 'succeeded') {
@@ -72,7 +81,27 @@ export async function queueRestore(
   }
   const open = await findOpenOperation(trx, id, ['restart', 'suspend', 'resume', 'routing']);
   if (open) throw new AppError('conflict', `The operation ${open.kind} of this service is under way; wait for its end`);
+  if (!isDataKind(service.kind) && (await countOpenRuns(trx, id, 'all')) > 0) {
+    throw new AppError('conflict', 'A run uses the volumes of this service; cancel it or wait for its end');
+  }
   return queueOperation(trx, { service, actor }, 'restore', { backupId });
+}
+
+/** Locks a service that has backups, and returns it with its volumes. Throws as `queueBackup` does. */
+async function lockBackedUp(trx: Transaction, deps: CommandDeps, id: string, pause = false) {
+  const found = await lockService(trx, id);
+  if (pause && found && isDataKind(found.kind)) {
+    throw invalidField('pause', `is only for volumes; the copy of a ${found.kind} database is of one instant anyway`);
+  }
+  const volumes = await listVolumes(trx, id);
+  if (found && !isDataKind(found.kind) && volumes.length === 0) {
+    throw new AppError(
+      'conflict',
+      `The service is of kind ${found.kind} and has no volume; only databases and volumes have backups`,
+    );
+  }
+  const service = await lockLiveService(trx, deps, { id, kinds: BACKED_UP_KINDS, have: 'backups' });
+  return { service, volumes };
 }
 
 /** Deletes a backup. Throws not_found, and conflict while it is being made or restored. */

@@ -8,19 +8,19 @@ import { lockService, readService } from '../services/find-service.js';
 import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueBackup, queueRestore, removeBackup } from './commands.js';
 import { presentBackup } from './present.js';
-import { BackupListResponse, BackupResponse, RestoreResponse } from './schema.js';
+import { BackupListResponse, BackupResponse, CreateBackupBody, RestoreResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/backups';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/backups/:backupId';
 
-/** The backups of a database. */
+/** The backups of a database, or of a service's volumes. */
 export const backupRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'backup.list',
     summary: 'List backups',
-    description: 'The backups of a database, newest first.',
+    description: 'The backups of a database or of the volumes of a service, newest first.',
     query: PageQuery,
     response: BackupListResponse,
     handler: async (request) => {
@@ -34,16 +34,20 @@ export const backupRoutes = [
     path: COLLECTION,
     operation: 'backup.create',
     summary: 'Create a backup',
-    description: 'Queues a backup now: read it until it has succeeded or failed.',
+    description:
+      'Queues a backup of a database, or of all volumes of a service, now: read it until it has succeeded or failed.',
+    body: CreateBackupBody,
+    example: { pause: true },
     errors: ['capacity_exceeded', ...LIVE_SERVICE_ERRORS],
     status: 202,
     response: BackupResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, needEngine } = request;
+      const { deps, trx, caller, body, needEngine } = request;
       const service = await lockService(request);
       needEngine();
-      return { backup: presentBackup(await queueBackup(trx, deps, { service, actor: caller.email }), service) };
+      const input = { service, actor: caller.email, pause: body.pause };
+      return { backup: presentBackup(await queueBackup(trx, deps, input), service) };
     },
   }),
   defineRoute({
@@ -79,7 +83,8 @@ export const backupRoutes = [
     path: `${ONE}/restore`,
     operation: 'backup.restore',
     summary: 'Restore a backup',
-    description: 'Queues the replacement of the data by those of the backup. confirm is the name of the service.',
+    description:
+      'Queues the replacement of the data, or of the content of the volumes, by those of the backup. confirm is the name of the service.',
     errors: LIVE_SERVICE_ERRORS,
     body: ConfirmBody,
     status: 202,

@@ -20,6 +20,15 @@ const BackupSchema = Strict(
 );
 export type BackupView = Static<typeof BackupSchema>;
 
+export const CreateBackupBody = Strict({
+  pause: Type.Optional(
+    Type.Boolean({
+      description:
+        'Only for volumes. true: pause the service while they are copied, so that all files are of one instant',
+    }),
+  ),
+});
+
 export const BackupResponse = Strict({ backup: BackupSchema });
 export const BackupListResponse = Strict({ backups: Type.Array(BackupSchema), page: PageSchema });
 export const RestoreResponse = Strict({ queued: Type.Literal(true), operation: OperationSchema });

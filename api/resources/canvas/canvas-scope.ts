@@ -13,8 +13,8 @@ interface ScopeRequest {
 }
 
 /**
- * Finds the part of the workspace that the query selects. Throws not_found, and invalid_request if the environment is
- * not in the project.
+ * Finds the workspace, project or environment that the query selects. Throws not_found, and invalid_request if the
+ * environment is not in the project.
  */
 export async function readScope({ db, params: { workspaceId }, query }: ScopeRequest): Promise<CanvasScope> {
   if (query.projectId === undefined) {

@@ -1,13 +1,16 @@
 import { type Static, Type } from 'typebox';
 import { AppError } from '../../../shared/core/error-registry.js';
 
-/** Limits of a canvas. A larger scope is refused, not shown in part (specification, Canvas rules 2). */
+/**
+ * Limits of a canvas. If a limit is exceeded, the request is refused; a canvas is never shown in part (specification,
+ * Canvas rules 2).
+ */
 export const CANVAS_LIMITS = { nodes: 2000, groups: 2000, edges: 10_000, references: 10_000, positions: 2000 } as const;
 
 const FARTHEST = 10_000_000;
 const Coordinate = Type.Number({ minimum: -FARTHEST, maximum: FARTHEST });
 
-/** Node → position. A node is a service's id, or `group:<id>`. */
+/** Node → position. The key is a service's id, or `group:<id>` for an environment group. */
 export const CanvasPositions = Type.Record(
   Type.String({ pattern: '^(group:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' }),
   Type.Object({ x: Coordinate, y: Coordinate }, { additionalProperties: false }),
@@ -28,20 +31,20 @@ export interface CanvasLayout {
   viewport: CanvasViewport | null;
 }
 
-/** What a canvas shows: a workspace, one of its projects, or one environment. */
+/** The part of a workspace that a canvas shows: all of it, one project, or one environment. */
 export interface CanvasScope {
   workspaceId: string;
   projectId: string | null;
   environmentId: string | null;
 }
 
-/** The records of a scope. Beyond a limit, one extra record suffices. */
+/** The records that a canvas shows. At most one more than each limit is read, to detect that it is exceeded. */
 export interface CanvasRecords {
   services: readonly { id: string }[];
   groups: readonly { id: string; name: string; environment_id: string | null }[];
-  /** Which groups are linked to which services; both ends are in the scope. */
+  /** Which environment groups are linked to which services; both are in the scope. */
   links: readonly { group_id: string; service_id: string }[];
-  /** Variables, of a service or of a group, that refer to a service; both ends are in the scope. */
+  /** Variables of a service or a group that refer to a service; both are in the scope. */
   references: readonly { service_id: string | null; group_id: string | null; provider_id: string; key: string }[];
 }
 
@@ -54,12 +57,12 @@ export interface CanvasGroup {
 }
 
 export interface CanvasEdge {
-  /** A connection keeps this id in every answer. */
+  /** The id is the same in every answer, as long as the connection exists. */
   id: string;
   source: string;
   target: string;
   kind: 'reference' | 'environment-group';
-  /** The consumer's names for its variables that refer to the provider. */
+  /** The keys of the consumer's variables that refer to the provider. */
   keys?: string[];
 }
 
@@ -68,7 +71,7 @@ export interface CanvasGraph {
   edges: CanvasEdge[];
 }
 
-/** Builds the graph of a scope (specification, Canvas). Throws canvas_too_large. */
+/** Builds the graph of a canvas (specification, Canvas). Throws canvas_too_large. */
 export function canvasGraph(records: CanvasRecords): CanvasGraph {
   assertWithin('nodes', records.services);
   assertWithin('groups', records.groups);
@@ -87,7 +90,6 @@ export function assertWithin(kind: keyof typeof CANVAS_LIMITS, records: readonly
   throw new AppError('canvas_too_large', `The scope has more than ${limit} ${kind}; choose a project or environment`);
 }
 
-/** Returns the id of the node of an environment group. */
 function groupNode(id: string): string {
   return `group:${id}`;
 }
@@ -96,7 +98,7 @@ function presentGroup({ id, name, environment_id }: CanvasRecords['groups'][numb
   return { id: groupNode(id), name, environmentId: environment_id, serviceIds: [] };
 }
 
-/** Returns one edge for each pair of consumer and provider, however many variables connect them. */
+/** Returns one edge for each pair of consumer and provider, even if several variables connect them. */
 function referenceEdges(references: CanvasRecords['references']): CanvasEdge[] {
   const edges = new Map<string, CanvasEdge & { keys: string[] }>();
   for (const { service_id, group_id, provider_id, key } of references) {
@@ -118,12 +120,12 @@ function groupEdges(links: CanvasRecords['links']): CanvasEdge[] {
   }));
 }
 
-/** Returns the ids that a layout may place. */
+/** Returns the ids of all nodes, for which a layout may contain positions. */
 export function nodeIds(services: CanvasRecords['services'], { groups }: CanvasGraph): Set<string> {
   return new Set([...services, ...groups].map(({ id }) => id));
 }
 
-/** Returns the positions without those of nodes that no longer exist. */
+/** Returns the positions of nodes that still exist. */
 export function shownPositions(positions: CanvasPositions, nodes: ReadonlySet<string>): CanvasPositions {
   return Object.fromEntries(Object.entries(positions).filter(([id]) => nodes.has(id)));
 }

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError } from '../../../shared/core/error-registry.js';
-import { shareLockEnvironment } from '../environments/store.js';
+import { shareLockEnvironment } from '../../../shared/environments/store.js';
 import { shareLockProject } from '../projects/store.js';
 import type { CanvasLayout, CanvasScope } from './model.js';
 import { type CanvasView, readCanvas, replaceLayout } from './store.js';
@@ -8,8 +8,8 @@ import { type CanvasView, readCanvas, replaceLayout } from './store.js';
 const MAX_DETAILS = 20;
 
 /**
- * Replaces the layout of a scope (specification, Canvas rules). `layout.revision` is the revision that the caller read.
- * Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
+ * Replaces the saved layout of a scope (specification, Canvas rules). `layout.revision` must be the revision that the
+ * caller has read. Throws not_found, canvas_revision_conflict, canvas_invalid_node, canvas_too_large.
  */
 export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: CanvasLayout): Promise<CanvasView> {
   await hold(trx, scope);
@@ -19,7 +19,7 @@ export async function saveCanvas(trx: Transaction, scope: CanvasScope, layout: C
   return canvas;
 }
 
-/** Locks the scope against deletion until the commit. */
+/** Locks the scope, so that it cannot be deleted before the commit. */
 async function hold(trx: Transaction, { workspaceId, projectId, environmentId }: CanvasScope): Promise<void> {
   if (environmentId !== null && !(await shareLockEnvironment(trx, workspaceId, environmentId))) {
     throw new AppError('not_found');
@@ -27,7 +27,6 @@ async function hold(trx: Transaction, { workspaceId, projectId, environmentId }:
   if (projectId !== null && !(await shareLockProject(trx, workspaceId, projectId))) throw new AppError('not_found');
 }
 
-/** Throws canvas_invalid_node if a saved position is not read back, because its node does not exist. */
 function assertShown(layout: CanvasLayout, canvas: CanvasView): void {
   const unknown = Object.keys(layout.positions).filter((id) => !Object.hasOwn(canvas.layout.positions, id));
   if (unknown.length === 0) return;

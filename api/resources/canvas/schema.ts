@@ -8,7 +8,7 @@ export const CanvasQuery = Strict({
   environmentId: Type.Optional(described(Uuid, 'Only services of this environment; projectId is needed with it')),
 });
 
-/** Each save raises the revision by one. It must stay an integer that every JSON parser represents exactly. */
+/** Each save raises the revision by one. Every JSON parser represents integers up to this one exactly. */
 const MAX_REVISION = Number.MAX_SAFE_INTEGER;
 
 export const SaveCanvasBody = Strict({

@@ -20,7 +20,7 @@ export interface CanvasView {
   layout: CanvasLayout;
 }
 
-/** Reads a canvas in five statements. Throws canvas_too_large. */
+/** Reads a canvas. Throws canvas_too_large. */
 export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView> {
   const services = await activeServices(db, scope);
   assertWithin('nodes', services);
@@ -36,7 +36,10 @@ export async function readCanvas(db: Db, scope: CanvasScope): Promise<CanvasView
   return { services, ...graph, layout: { ...layout, positions } };
 }
 
-/** Lists the scope's services, newest first, without archived ones, previews, and those being deleted. */
+/**
+ * Lists the scope's services, newest first. Archived services, previews, and services that are being deleted are left
+ * out.
+ */
 async function activeServices(db: Db, { workspaceId, projectId, environmentId }: CanvasScope): Promise<ServiceView[]> {
   const query = serviceViews(db)
     .where('s.workspace_id', workspaceId)
@@ -53,7 +56,9 @@ async function activeServices(db: Db, { workspaceId, projectId, environmentId }:
   return (await query.limit(CANVAS_LIMITS.nodes + 1)) as ServiceView[];
 }
 
-/** Lists groups that are restricted to the scope, and workspace-wide ones with a service in it. */
+/**
+ * Lists environment groups that are restricted to the scope, and unrestricted ones that are linked to a service in it.
+ */
 async function groupsWithin(
   db: Db,
   scope: CanvasScope,
@@ -115,8 +120,8 @@ async function findLayout(db: Db, scope: CanvasScope): Promise<CanvasLayout> {
 }
 
 /**
- * Replaces a scope's layout and raises its revision. Returns false if `revision` is not the current one.
- * Concurrent saves wait for the first one's commit and are then refused.
+ * Replaces a scope's layout and raises its revision. Returns false if `revision` is not the current one. Of concurrent
+ * saves, only the first to commit succeeds.
  */
 export async function replaceLayout(
   trx: Transaction,
@@ -143,7 +148,7 @@ const UPDATE = `
      set revision = revision + 1, positions = :positions, viewport = :viewport, updated_at = now()
    where scope_id = :scopeId and revision = :revision returning revision`;
 
-/** Returns the id of the innermost environment, project or workspace that the scope names. */
+/** Returns the id of the environment, of the project, or of the workspace, whichever is the narrowest. */
 function scopeId({ workspaceId, projectId, environmentId }: CanvasScope): string {
   return environmentId ?? projectId ?? workspaceId;
 }

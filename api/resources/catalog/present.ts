@@ -11,24 +11,22 @@ import {
 import type { WorkerAbilities } from '../../../shared/workers/store.js';
 import type { CatalogView } from './schema.js';
 
-/** Presents the catalog (specification, Catalog). Capabilities say what this installation can run, not only store. */
+/** Presents the catalog (specification, Catalog). A capability is true only if this installation can carry it out. */
 export function presentCatalog(config: Config, workers: WorkerAbilities): CatalogView {
   const containers = config.runtime === 'swarm';
   return {
     capabilities: {
       hostingEnabled: config.hostingEnabled,
       workerOnline: workers.online,
-      /** Each build and replica has its own network. In a swarm, replicas have their containers' networks. */
+      /** In a swarm, replicas have the networks of their containers; otherwise builds and replicas have their own. */
       networkIsolation: containers || workers.networkIsolation,
       rollbacks: true,
       cancellation: true,
       dockerfileBuilds: workers.runsImages,
       imageDeploys: workers.runsImages,
       cronJobs: true,
-      /** True if a host of this installation can run the server. */
       databases: workers.dataKinds.includes('postgres'),
       keyValueStores: workers.dataKinds.includes('redis'),
-      /** Automatic scaling needs a host that measures its replicas. */
       automaticScaling: workers.measuresUsage,
       automaticDeploys: true,
       previews: config.hostingEnabled,

@@ -17,14 +17,17 @@ const CredentialsResponse = Strict({
   ),
 });
 
-/** The credentials of a database, for clients behind a tunnel. Applications refer to its variables instead. */
+/**
+ * The credentials of a database, for clients that connect through a tunnel. Applications refer to the database's
+ * variables instead.
+ */
 export const credentialRoutes = [
   defineRoute({
     method: 'POST',
     path: '/workspaces/:workspaceId/services/:serviceId/credentials',
     operation: 'credentials.reveal',
     summary: "Reveal a database's credentials",
-    description: 'The user and the password of a database that was deployed. Each call is in the audit log.',
+    description: 'The user and the password of a deployed database. Each call is recorded in the audit log.',
     response: CredentialsResponse,
     keyed: false,
     handler: async (request) => {

@@ -13,7 +13,7 @@ import { DeployKeyResponse, type DeployKeyView } from './schema.js';
 
 const ONE = '/workspaces/:workspaceId/deploy-key';
 
-/** Presents the public half only. No answer shows the private one. */
+/** Presents the public key. No answer contains the private key. */
 function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): DeployKeyView {
   return {
     publicKey: row.public_key,
@@ -31,7 +31,7 @@ function presentDeployKey(row: DeployKeyRow, hosts: readonly SshHostRow[]): Depl
   };
 }
 
-/** The key with which a workspace's private repositories are read over SSH, and the servers for which it was used. */
+/** The SSH key with which a workspace's private repositories are read, and the servers that it was used for. */
 export const deployKeyRoutes = [
   defineRoute({
     method: 'GET',
@@ -39,7 +39,7 @@ export const deployKeyRoutes = [
     operation: 'deploy-key.read',
     summary: 'Read the deploy key',
     description:
-      'The public half of the key that reads private repositories over SSH, and the pinned keys of SSH servers. The first read makes the key.',
+      'The public key with which private repositories are read over SSH, and the pinned host keys of SSH servers. The first read creates the key.',
     response: DeployKeyResponse,
     handler: async ({ deps, db, workspace }) => {
       const { id } = workspace.row;
@@ -51,7 +51,7 @@ export const deployKeyRoutes = [
     path: `${ONE}/hosts/:hostId`,
     operation: 'deploy-key.forget-host',
     summary: 'Forget an SSH server',
-    description: 'Removes the pinned keys of an SSH server. They are pinned anew when it is used next.',
+    description: 'Removes the pinned host keys of an SSH server. The next connection to the server pins its keys anew.',
     response: DeletedResponse,
     handler: async ({ trx, params, workspace }) => {
       if (!(await forgetSshHost(trx, workspace.row.id, params.hostId))) throw new AppError('not_found');

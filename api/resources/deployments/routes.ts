@@ -70,7 +70,7 @@ export const deploymentRoutes = [
     operation: 'deployment.create',
     summary: 'Deploy a service',
     description:
-      'Queues a deployment of the newest commit, or of the one that is given, with the configuration and the variables of this moment.',
+      'Queues a deployment of the newest commit or of the given one, with the current configuration and variables of the service.',
     errors: QUEUE_ERRORS,
     body: CreateDeploymentBody,
     example: { branch: 'main', clearCache: false },
@@ -99,7 +99,7 @@ export const deploymentRoutes = [
     path: ONE,
     operation: 'deployment.read',
     summary: 'Read a deployment',
-    description: 'Status, steps and error of a deployment. It has ended if finishedAt is not null.',
+    description: 'Status, steps and error of a deployment. The deployment has ended if finishedAt is not null.',
     response: DeploymentResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -144,7 +144,7 @@ export const deploymentRoutes = [
     operation: 'deployment.rollback',
     summary: 'Roll back to a deployment',
     description:
-      'Queues a deployment of the image, the configuration and the variables of an earlier one that went live. confirm is the name of the service.',
+      'Queues a deployment of the image, configuration and variables of an earlier deployment that went live. confirm is the name of the service.',
     errors: QUEUE_ERRORS,
     body: ConfirmBody,
     response: DeploymentResponse,

@@ -29,7 +29,7 @@ const DeploymentSchema = Strict(
         name: oneOf('DeploymentStep', STEP_NAMES),
         startedAt: Timestamp,
         finishedAt: Nullable(Timestamp),
-        runId: Type.Optional(described(Uuid, 'The run of the pre-deploy command; absent if the step has none')),
+        runId: Type.Optional(described(Uuid, 'The run of the pre-deploy command; absent if the step has no such run')),
       }),
     ),
   },

@@ -15,7 +15,7 @@ export interface DetectionInput {
   rootDirectory: string;
 }
 
-/** Stores a detection for a worker, and returns its id. Throws source_invalid, capacity_exceeded. */
+/** Queues a detection for a worker, and returns its id. Throws source_invalid, capacity_exceeded. */
 export async function askForDetection(trx: Transaction, deps: CommandDeps, input: DetectionInput): Promise<string> {
   const problem = repositoryProblem(input.repository, deps.config.allowLocalRepositories);
   if (problem !== null) throw new AppError('source_invalid', problem);
@@ -40,9 +40,8 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 
 /**
- * Waits for a worker's answer, at most `withinMs` milliseconds.
- * Throws source_invalid with the reason if the repository cannot be used, and engine_unavailable if there is no answer
- * in time.
+ * Waits up to `withinMs` milliseconds for the result of a detection. Throws source_invalid with the reason if the
+ * repository cannot be used, and engine_unavailable after the timeout.
  */
 export async function detectionOf(db: Db, id: string, withinMs: number): Promise<Detection> {
   const deadline = Date.now() + withinMs;

@@ -4,7 +4,7 @@ import { askForDetection, detectionOf } from './commands.js';
 import { presentDetection } from './present.js';
 import { DetectBody, DetectResponse } from './schema.js';
 
-/** How long to wait for a worker, which reads the repository: the API never clones. */
+/** How long a request waits for the worker that reads the repository. The API itself never clones. */
 const WAIT_MS = 30_000;
 
 export const detectionRoutes = [
@@ -14,7 +14,7 @@ export const detectionRoutes = [
     operation: 'detection.create',
     summary: 'Inspect a repository',
     description:
-      'Tells what a deployment of the repository would do, without deploying it. A worker reads the repository, which takes up to 30 seconds.',
+      'Detects what a deployment of the repository would build and run, without deploying it. A worker reads the repository, which takes up to 30 seconds.',
     errors: ['source_invalid', 'capacity_exceeded'],
     keyed: false,
     body: DetectBody,

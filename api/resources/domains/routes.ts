@@ -12,7 +12,7 @@ import { CreateDomainBody, DomainListResponse, DomainResponse } from './schema.j
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/domains';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/domains/:domainId';
 
-/** The host names of a service. A name is served once its owner has proved ownership by a DNS record. */
+/** A service's own host names. Requests are routed to the service once a DNS record proves who owns the name. */
 export const domainRoutes = [
   defineRoute({
     method: 'GET',
@@ -33,7 +33,8 @@ export const domainRoutes = [
     path: COLLECTION,
     operation: 'domain.create',
     summary: 'Add a domain',
-    description: 'The answer names the TXT record that proves who owns the name. A name is unique in a workspace.',
+    description:
+      'Adds a host name. The answer contains the TXT record that proves who owns the name. A name is unique in a workspace.',
     errors: ['conflict', 'service_archived', 'capacity_exceeded'],
     body: CreateDomainBody,
     status: 201,
@@ -50,7 +51,7 @@ export const domainRoutes = [
     path: `${ONE}/verify`,
     operation: 'domain.verify',
     summary: 'Verify a domain',
-    description: 'Asks the name servers now whether the TXT record is there.',
+    description: 'Queries the name servers for the TXT record now.',
     response: DomainResponse,
     keyed: false,
     handler: async (request) => {
@@ -70,7 +71,7 @@ export const domainRoutes = [
     path: ONE,
     operation: 'domain.delete',
     summary: 'Delete a domain',
-    description: 'The name is not served any more and free for others.',
+    description: 'Removes a host name, which is then no longer served and can be added by others.',
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockService(request);

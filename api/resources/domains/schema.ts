@@ -8,9 +8,9 @@ const DomainSchema = Strict(
     id: Uuid,
     hostname: Type.String(),
     status: oneOf('DomainStatus', DOMAIN_STATUSES),
-    /** The DNS record that the owner must set. */
+    /** The DNS record that the owner of the name must create. */
     verification: Strict({ type: Type.Literal('TXT'), name: Type.String(), value: Type.String() }),
-    /** The result of the last check, and what to do; empty if nothing is to be done. */
+    /** The result of the last check and what to do next; empty if nothing is to be done. */
     detail: Type.String(),
     createdAt: Timestamp,
     updatedAt: Timestamp,

@@ -1,10 +1,10 @@
+import { type EnvironmentGroupView, findGroupView, lockGroup as lockRow } from '../../../shared/groups/store.js';
 import { found } from '../../http/assertions.js';
 import type { ReadRequest, WriteRequest } from '../../http/route.js';
-import { type EnvironmentGroupView, findGroupView, lockGroup as lockRow } from './store.js';
 
 type GroupPath = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** Finds the group of the path. Throws not_found. */
+/** Finds the environment group of the path. Throws not_found. */
 export async function readGroup({
   db,
   params: { workspaceId, groupId },
@@ -12,7 +12,10 @@ export async function readGroup({
   return found(await findGroupView(db, workspaceId, groupId));
 }
 
-/** Finds the group of the path and locks it for a change. Throws not_found, and forbidden if one of its environments is protected. */
+/**
+ * Finds and locks the environment group of the path. Throws not_found, and forbidden if one of its environments is
+ * protected.
+ */
 export async function lockGroup({
   trx,
   params,

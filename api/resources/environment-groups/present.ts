@@ -1,5 +1,5 @@
+import type { EnvironmentGroupView } from '../../../shared/groups/store.js';
 import type { EnvironmentGroupPresentation } from './schema.js';
-import type { EnvironmentGroupView } from './store.js';
 
 export function presentGroup(row: EnvironmentGroupView): EnvironmentGroupPresentation {
   return {

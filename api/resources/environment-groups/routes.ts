@@ -1,7 +1,8 @@
+import { createGroup, linkService, unlinkService, updateGroup } from '../../../shared/groups/commands.js';
+import { deleteGroupRow, listGroupViews } from '../../../shared/groups/store.js';
 import { asksForPage, pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
-import { createGroup, linkService, unlinkService, updateGroup } from './commands.js';
 import { lockGroup, readGroup } from './find-group.js';
 import { presentGroup } from './present.js';
 import {
@@ -11,12 +12,13 @@ import {
   LinkServiceBody,
   UpdateEnvironmentGroupBody,
 } from './schema.js';
-import { deleteGroupRow, listGroupViews } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/environment-groups';
 const ONE = '/workspaces/:workspaceId/environment-groups/:groupId';
 
-/** Sets of variables that several services share. `resources/variables` has the routes for the variables. */
+/**
+ * Environment groups: variables that several services share. The routes for the variables are in `resources/variables`.
+ */
 export const environmentGroupRoutes = [
   defineRoute({
     method: 'GET',
@@ -39,7 +41,7 @@ export const environmentGroupRoutes = [
     path: COLLECTION,
     operation: 'group.create',
     summary: 'Create an environment group',
-    description: 'For one environment, or for the whole workspace if environmentId is null or absent.',
+    description: 'Creates a group for one environment; for the whole workspace if environmentId is null or absent.',
     errors: ['capacity_exceeded'],
     body: CreateEnvironmentGroupBody,
     status: 201,
@@ -64,7 +66,8 @@ export const environmentGroupRoutes = [
     path: ONE,
     operation: 'group.update',
     summary: 'Update an environment group',
-    description: 'Renames the group, or confines it to an environment that has all its services.',
+    description:
+      'Renames the group, or restricts it to an environment. All linked services must be in that environment.',
     errors: ['conflict'],
     body: UpdateEnvironmentGroupBody,
     example: { name: 'Shared settings' },
@@ -94,7 +97,7 @@ export const environmentGroupRoutes = [
     path: `${ONE}/services`,
     operation: 'group.link',
     summary: 'Link a service to a group',
-    description: 'The variables of the group reach the next deployment of the service.',
+    description: "Links a service to the group. The service's next deployment gets the variables of the group.",
     errors: ['conflict'],
     body: LinkServiceBody,
     response: EnvironmentGroupResponse,
@@ -110,7 +113,7 @@ export const environmentGroupRoutes = [
     path: `${ONE}/services/:serviceId`,
     operation: 'group.unlink',
     summary: 'Unlink a service from a group',
-    description: 'The next deployment of the service has the variables of the group no more.',
+    description: "Removes the link. The service's next deployment no longer gets the variables of the group.",
     response: EnvironmentGroupResponse,
     handler: async (request) => {
       const { trx, params, authorize } = request;

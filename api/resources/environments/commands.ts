@@ -1,9 +1,10 @@
 import type { Transaction } from '../../../shared/core/database/database-client.js';
-import { AppError } from '../../../shared/core/error-registry.js';
+import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
+import type { EnvironmentRow } from '../../../shared/environments/store.js';
 import { assertRoomFor } from '../../../shared/workspaces/workspace-limits.js';
-import type { EnvironmentRow } from '../projects/model.js';
 import { prepareRemoval } from '../projects/place-contents.js';
 import { lockProject } from '../projects/store.js';
+import type { CreateEnvironmentBody } from './schema.js';
 import {
   countEnvironments,
   deleteEnvironmentRow,
@@ -15,7 +16,6 @@ import {
   updateEnvironmentRow,
 } from './store.js';
 
-/** Throws forbidden if the caller may not do this in a protected environment. */
 type Authorize = (facts: { protectedEnvironment: boolean }) => void;
 
 /** Adds an environment to a project. Throws not_found, forbidden, capacity_exceeded, conflict if the name is taken. */
@@ -30,6 +30,12 @@ export async function createEnvironment(
   const row = await insertEnvironment(trx, { ...input, name });
   if (!row) throw nameTaken(name);
   return row;
+}
+
+/** Throws invalid_request if there are options of a clone. */
+export function assertNoClone(options: Pick<CreateEnvironmentBody, 'data' | 'values' | 'deploy'>): void {
+  const [option] = Object.entries(options).filter(([, value]) => value !== undefined);
+  if (option !== undefined) throw invalidRequest(`/${option[0]}`, 'is only for a clone: give cloneFrom too');
 }
 
 export interface EnvironmentInput {

@@ -1,4 +1,4 @@
-import type { EnvironmentRow } from '../projects/model.js';
+import type { EnvironmentRow } from '../../../shared/environments/store.js';
 import type { EnvironmentPresentation, ReferencePresentation } from './schema.js';
 import type { ReferenceInto } from './store.js';
 

@@ -1,10 +1,11 @@
 import { defineRoute } from '../../http/route.js';
 import { DeletedResponse } from '../../http/schema.js';
-import { createEnvironment, deleteEnvironment, updateEnvironment } from './commands.js';
+import { cloneEnvironment } from '../stacks/clone-environment.js';
+import { assertNoClone, createEnvironment, deleteEnvironment, updateEnvironment } from './commands.js';
 import { presentEnvironment, presentReference } from './present.js';
 import {
   CreateEnvironmentBody,
-  EnvironmentResponse,
+  CreateEnvironmentResponse,
   UpdateEnvironmentBody,
   UpdateEnvironmentResponse,
 } from './schema.js';
@@ -13,26 +14,29 @@ import { groupsAcross, referencesInto } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/projects/:projectId/environments';
 const ONE = '/workspaces/:workspaceId/projects/:projectId/environments/:environmentId';
 
-/** Environments are read as part of their project. */
+/** Environments have no route for reading, because they are a part of their project. */
 export const environmentRoutes = [
   defineRoute({
     method: 'POST',
     path: COLLECTION,
     operation: 'environment.create',
     summary: 'Create an environment',
-    description: 'Adds an environment to a project. Names are unique in a project.',
+    description:
+      'Adds an environment to a project. Names are unique in a project. With cloneFrom it becomes a copy of another one, by an apply: read the apply until it has ended.',
     errors: ['conflict', 'capacity_exceeded'],
     body: CreateEnvironmentBody,
+    example: { name: 'Staging' },
     status: 201,
-    response: EnvironmentResponse,
-    handler: async ({ trx, params, body, authorize }) => {
-      const environment = await createEnvironment(trx, {
-        ...params,
-        name: body.name,
-        protected: body.protected ?? false,
-        authorize,
-      });
-      return { environment: presentEnvironment(environment) };
+    response: CreateEnvironmentResponse,
+    engine: true,
+    handler: async ({ trx, deps, params, caller, body, authorize, needEngine }) => {
+      const { name, protected: isProtected = false, cloneFrom, ...options } = body;
+      if (cloneFrom === undefined) assertNoClone(options);
+      const environment = await createEnvironment(trx, { ...params, name, protected: isProtected, authorize });
+      if (cloneFrom === undefined) return { environment: presentEnvironment(environment) };
+      const asked = { actor: caller.email, authorize, needEngine };
+      const clone = await cloneEnvironment(trx, deps, { environment, cloneFrom, ...options, ...asked });
+      return { environment: presentEnvironment(environment), clone };
     },
   }),
   defineRoute({
@@ -41,7 +45,7 @@ export const environmentRoutes = [
     operation: 'environment.update',
     summary: 'Update an environment',
     description:
-      'Renames an environment, protects it or removes its protection. An answer that protects it names the variables and groups that reach across its border.',
+      'Renames an environment, protects it or removes its protection. If the request protects it, the answer lists the variables and groups that connect it with services outside.',
     errors: ['conflict'],
     body: UpdateEnvironmentBody,
     example: { protected: true },

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Name, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, Name, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { ApplySchema, SecretValues } from '../stacks/schema.js';
 
 export const EnvironmentSchema = Strict(
   {
@@ -13,13 +14,22 @@ export const EnvironmentSchema = Strict(
 );
 export type EnvironmentPresentation = Static<typeof EnvironmentSchema>;
 
-export const EnvironmentResponse = Strict({ environment: EnvironmentSchema });
+export const CreateEnvironmentResponse = Strict({
+  environment: EnvironmentSchema,
+  clone: Type.Optional(
+    Strict({
+      stack: described(Type.String(), 'The stack that the copies belong to'),
+      apply: described(ApplySchema, 'The apply that makes them'),
+      warnings: Type.Array(Type.String({ description: 'What is not copied' })),
+    }),
+  ),
+});
 const Named = { id: Uuid, name: Type.String() };
 
 /**
- * If the request protects the environment, `references` lists outside variables that refer to its services, and
- * `sharedGroups` lists environment groups of services inside and outside. From then on only admins can deploy with
- * them.
+ * The answer warns if the request protects the environment, because from then on only admins can deploy with these:
+ * `references` are variables outside that refer to its services, `sharedGroups` are groups with services inside and
+ * outside.
  */
 export const UpdateEnvironmentResponse = Strict({
   environment: EnvironmentSchema,
@@ -36,7 +46,20 @@ export const UpdateEnvironmentResponse = Strict({
 });
 export type ReferencePresentation = NonNullable<Static<typeof UpdateEnvironmentResponse>['references']>[number];
 
-export const CreateEnvironmentBody = Strict({ name: Name, protected: Type.Optional(Type.Boolean()) });
+export const CreateEnvironmentBody = Strict({
+  name: Name,
+  protected: Type.Optional(Type.Boolean()),
+  cloneFrom: Type.Optional(described(Uuid, 'An environment of the workspace, whose content is copied')),
+  data: Type.Optional(
+    described(
+      oneOf('CloneData', ['none', 'latestBackup'], 'none'),
+      'What databases and volumes of a clone begin with: nothing, or the latest verified backup',
+    ),
+  ),
+  values: Type.Optional(described(SecretValues, 'Values of secrets of a clone, by service.KEY')),
+  deploy: Type.Optional(Type.Boolean({ default: false, description: 'Deploy the services of a clone' })),
+});
+export type CreateEnvironmentBody = Static<typeof CreateEnvironmentBody>;
 export const UpdateEnvironmentBody = Strict({
   name: Type.Optional(Name),
   protected: Type.Optional(Type.Boolean()),

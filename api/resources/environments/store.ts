@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
-import type { EnvironmentRow } from '../projects/model.js';
+import type { EnvironmentRow } from '../../../shared/environments/store.js';
 
 const MAX_LISTED = 1000;
 
@@ -9,19 +9,9 @@ export async function findEnvironment(db: Db, workspaceId: string, id: string): 
   return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }
 
-/** Reads an environment and locks it for share, so that it cannot be deleted before the commit. */
-export async function shareLockEnvironment(
-  trx: Transaction,
-  workspaceId: string,
-  id: string,
-): Promise<EnvironmentRow | undefined> {
-  return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forKeyShare().first();
-}
-
 /**
- * Reads an environment and locks it for a change or its deletion.
- * Transactions that place something in the environment wait for this lock, and it waits for them. Environments are
- * locked before their project.
+ * Reads an environment and locks it for a change or its deletion. Transactions that place a service or group in the
+ * environment wait for this lock. To avoid deadlocks, environments are locked before their project.
  */
 export async function lockEnvironment(
   trx: Transaction,
@@ -31,7 +21,7 @@ export async function lockEnvironment(
   return trx<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).forUpdate().first();
 }
 
-/** Locks all environments of a project, for its deletion. */
+/** Locks all environments of a project before the project is deleted. */
 export async function lockEnvironments(trx: Transaction, projectId: string): Promise<void> {
   await trx<EnvironmentRow>('environments').where({ project_id: projectId }).orderBy('id').forUpdate().select('id');
 }
@@ -48,7 +38,7 @@ export interface NewEnvironment {
   protected: boolean;
 }
 
-/** Stores an environment. Returns undefined if its project has one of that name. */
+/** Stores an environment. Returns undefined if its project has one with this name. */
 export async function insertEnvironment(trx: Transaction, input: NewEnvironment): Promise<EnvironmentRow | undefined> {
   const [row] = await trx<EnvironmentRow>('environments')
     .insert({
@@ -64,14 +54,14 @@ export async function insertEnvironment(trx: Transaction, input: NewEnvironment)
   return row;
 }
 
-/** Returns true if another environment of the project has the name. */
+/** Returns true if another environment of the project has this name. */
 export async function isNameTaken(db: Db, environment: EnvironmentRow, name: string): Promise<boolean> {
   const { project_id, id } = environment;
   const other = await db<EnvironmentRow>('environments').where({ project_id, name }).whereNot({ id }).first('id');
   return other !== undefined;
 }
 
-/** A variable outside an environment that refers to a service in it. */
+/** A variable outside of an environment that refers to a service in it. */
 export interface ReferenceInto {
   key: string;
   from_kind: 'service' | 'environment-group';
@@ -82,7 +72,7 @@ export interface ReferenceInto {
   provider_key: string;
 }
 
-/** Lists the first 1000 outside variables that refer to services in an environment. */
+/** Lists variables outside of an environment that refer to services in it. At most 1000. */
 export async function referencesInto(db: Db, environmentId: string): Promise<ReferenceInto[]> {
   return rowsOf<ReferenceInto>(
     db,
@@ -100,7 +90,7 @@ export async function referencesInto(db: Db, environmentId: string): Promise<Ref
   );
 }
 
-/** Lists the first 1000 groups that are linked to services both inside and outside an environment. */
+/** Lists groups that are linked to services both inside and outside of an environment. At most 1000. */
 export async function groupsAcross(db: Db, environmentId: string): Promise<{ id: string; name: string }[]> {
   return rowsOf(
     db,

@@ -3,7 +3,7 @@ import { hookPath } from '../../../shared/hooks/model.js';
 import type { HookView } from './schema.js';
 import type { HookRow } from './store.js';
 
-/** Presents a hook without its secret, which is a part of a deploy hook's address. */
+/** Presents an incoming webhook without its secret, so that `url` alone calls no deploy hook. */
 export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl'>): HookView {
   return {
     id: row.id,

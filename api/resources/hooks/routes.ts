@@ -11,14 +11,14 @@ import { createHook, deleteHook, findHook, listHooks } from './store.js';
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/hooks';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/hooks/:hookId';
 
-/** The addresses to which git servers report a service's pushes. `api/hooks/receive-hook.ts` receives them. */
+/** Incoming webhooks: URLs that git hosts call at a push. `api/hooks/receive-hook.ts` handles the calls. */
 export const hookRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'hook.list',
     summary: 'List hooks',
-    description: "The service's hooks, newest first, without their secrets.",
+    description: "The service's incoming webhooks, newest first, without their secrets.",
     query: PageQuery,
     response: HookListResponse,
     handler: async (request) => {
@@ -35,12 +35,13 @@ export const hookRoutes = [
     path: COLLECTION,
     operation: 'hook.create',
     summary: 'Create a hook',
-    description: 'Makes an address at which a git provider reports pushes. Only this answer has the secret.',
+    description:
+      'Creates an incoming webhook: a URL to which a git host reports pushes. No other answer contains the secret.',
     errors: ['capacity_exceeded'],
     body: CreateHookBody,
     status: 201,
     response: CreatedHookResponse,
-    // It takes no Idempotency-Key: the stored receipt would contain the answer, and with it the secret.
+    // No receipt is stored, because it would contain the secret.
     keyed: false,
     handler: async (request) => {
       const { deps, trx, body } = request;
@@ -56,7 +57,7 @@ export const hookRoutes = [
     path: ONE,
     operation: 'hook.read',
     summary: 'Read a hook',
-    description: 'The address, the last delivery and what became of it.',
+    description: 'The URL of an incoming webhook, its last delivery, and the result of that delivery.',
     response: HookResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -68,7 +69,7 @@ export const hookRoutes = [
     path: ONE,
     operation: 'hook.delete',
     summary: 'Delete a hook',
-    description: 'Its address is unknown from then on.',
+    description: 'Deletes an incoming webhook. Deliveries to its URL are then answered with 404.',
     response: DeletedResponse,
     handler: async (request) => {
       const { id } = await lockService(request);

@@ -17,5 +17,5 @@ export type HookView = Static<typeof HookSchema>;
 export const HookResponse = Strict({ hook: HookSchema });
 export const HookListResponse = Strict({ hooks: Type.Array(HookSchema), page: PageSchema });
 export const CreateHookBody = Strict({ provider: oneOf('HookProvider', HOOK_PROVIDERS) });
-/** The secret appears in this answer only. */
+/** No other answer contains the secret. */
 export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });

@@ -8,7 +8,7 @@ import { newToken } from '../../../shared/secrets/random-token.js';
 import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
 import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
 
-/** A row as pg returns it. Comments on columns are in the migration. */
+/** A row as pg returns it. The migration documents the columns. */
 export interface HookRow {
   id: string;
   service_id: string;
@@ -19,7 +19,7 @@ export interface HookRow {
   outcome: string;
 }
 
-/** Creates a hook. Only this call returns its secret. Throws capacity_exceeded. */
+/** Creates an incoming webhook. Only this function returns its secret. Throws capacity_exceeded. */
 export async function createHook(
   trx: Transaction,
   keyring: Keyring,
@@ -56,10 +56,10 @@ export async function deleteHook(trx: Transaction, serviceId: string, id: string
   return (await trx('hooks').where({ id, service_id: serviceId }).delete()) > 0;
 }
 
-/** A hook with the facts of its service that a delivery is checked against. */
+/** A hook, and the fields of its service against which a delivery is checked. */
 export type HookTarget = HookRow & { workspace_id: string; configuration: ServiceConfiguration; archived: boolean };
 
-/** Finds the hook with this id, unless its service is deleted. */
+/** Finds a hook by its id, unless its service is deleted. */
 export async function findHookTarget(db: Db, id: string): Promise<HookTarget | null> {
   return oneRow<HookTarget>(
     db,

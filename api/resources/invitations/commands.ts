@@ -17,20 +17,20 @@ import { findMembership, findUserByEmail, insertUser, upsertMembership } from '.
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 import { assertRoomForMember, assertSetsRole, lockForActor } from '../members/commands.js';
 
-/** The most invitations of a workspace within seven days, because they are e-mails to strangers. */
+/** Maximum invitations of a workspace in seven days, because each sends an e-mail to a stranger. */
 export const MAX_INVITATIONS = 50;
 
 export interface InviteInput {
   workspaceId: string;
-  /** The user who invites. The e-mail names their address. */
+  /** The user who invites; the e-mail contains their address. */
   actor: { userId: string; email: string };
   email: string;
   role: Role;
 }
 
 /**
- * Invites a person who has no account yet. An earlier invitation of the address ends.
- * `mailInvitation` sends it. Throws forbidden, conflict if there is such a user, capacity_exceeded.
+ * Invites a person without an account. An earlier invitation of the same address ends. `mailInvitation` sends the
+ * e-mail. Throws forbidden, conflict if the address has an account, capacity_exceeded.
  */
 export async function invite(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
@@ -41,9 +41,9 @@ export async function invite(trx: Transaction, { workspaceId, actor, email: text
 }
 
 /**
- * Invites a user of this installation to the workspace. The user becomes a member by accepting. Replaces an earlier
- * invitation of the same address.
- * Throws not_found if there is no such user, conflict if the user is already a member, forbidden, capacity_exceeded.
+ * Invites a user of this installation, who becomes a member by accepting. An earlier invitation of the same address
+ * ends. Throws not_found if there is no such user, conflict if the user is already a member, forbidden,
+ * capacity_exceeded.
  */
 export async function inviteUser(trx: Transaction, { workspaceId, actor, email: text, role }: InviteInput) {
   assertSetsRole(await lockForActor(trx, { workspaceId, actorId: actor.userId }), role);
@@ -65,14 +65,14 @@ async function replaceInvitation(trx: Transaction, { workspaceId, actor, email, 
   if ((await countSentInvitations(trx, workspaceId)) >= MAX_INVITATIONS)
     throw new AppError('capacity_exceeded', `A workspace sends at most ${MAX_INVITATIONS} invitations in seven days`);
   await endInvitations(trx, workspaceId, email);
-  // A placeholder. `mailInvitation` sets the real token, outside of the transaction.
+  // A placeholder: `mailInvitation` sets the token later, because it sends the e-mail after the commit.
   const { hash } = newToken();
   return insertInvitation(trx, { workspace_id: workspaceId, email, role, invited_by: actor.email, token_hash: hash });
 }
 
 /**
- * Mails the link for accepting an invitation. Its token is in the fragment, which no server logs.
- * Returns false if this installation sends no e-mail or the invitation has ended. Throws the mail server's refusal.
+ * Mails the link that accepts an invitation. The token is in the link's fragment, which no server logs. Returns false
+ * if this installation sends no e-mail or if the invitation has ended. Throws the mail server's error.
  */
 export async function mailInvitation(
   db: Db,
@@ -95,15 +95,14 @@ export async function mailInvitation(
   });
 }
 
-/** Throws invalid_request if no invitation has this token. */
+/** Throws invalid_request if no open invitation has this token. */
 export async function assertInvited(db: Db, token: string): Promise<void> {
   if (!(await findInvitationOfToken(db, hashToken(token)))) throw notInvited();
 }
 
 /**
- * Creates the account of an invited person with a chosen password.
- * The token came by e-mail, so the address is verified. Throws invalid_request, capacity_exceeded, and conflict if the
- * user exists by now.
+ * Creates the account of an invited person. The token came by e-mail, so the address counts as verified. Throws
+ * invalid_request, capacity_exceeded, and conflict if the address has an account by now.
  */
 export async function acceptInvitation(
   trx: Transaction,
@@ -120,7 +119,7 @@ export async function acceptInvitation(
   return user;
 }
 
-/** Accepts or declines an invitation to the user's address. Throws not_found if it has ended, capacity_exceeded. */
+/** Accepts or declines an invitation of the signed-in user. Throws not_found if it has ended, capacity_exceeded. */
 export async function answerInvitation(
   trx: Transaction,
   { user, invitationId, accept }: { user: { id: string; email: string }; invitationId: string; accept: boolean },

@@ -12,7 +12,7 @@ import { InvitationListResponse, InvitationResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/invitations';
 
-/** Invitations by e-mail to people who have no account yet. `POST /api/session/invitation` accepts one. */
+/** Invitations by e-mail to people without an account, who accept with `POST /api/session/invitation`. */
 export const invitationRoutes = [
   defineRoute({
     method: 'GET',
@@ -62,7 +62,7 @@ export const invitationRoutes = [
     path: `${COLLECTION}/:invitationId`,
     operation: 'invitation.delete',
     summary: 'Withdraw an invitation',
-    description: 'Its link cannot be used from then on.',
+    description: 'Withdraws an invitation, whose link then becomes invalid.',
     response: DeletedResponse,
     handler: async ({ trx, params }) => {
       if (!(await endInvitation(trx, params.workspaceId, params.invitationId))) throw new AppError('not_found');

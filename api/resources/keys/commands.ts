@@ -6,12 +6,11 @@ import { countApiKeys, findMembership, insertApiKey } from '../../../shared/iden
 import { newApiKey } from '../../../shared/secrets/api-key.js';
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 
-/** The most keys of one member in one workspace. */
 const MAX_KEYS = 50;
 
 /**
- * Creates a key for the requesting member.
- * Throws invalid_request, capacity_exceeded, and not_found if the membership has just ended.
+ * Creates an API key for the calling member. Throws invalid_request, capacity_exceeded, and not_found if the membership
+ * has just ended.
  */
 export async function createOwnKey(
   trx: Transaction,

@@ -16,7 +16,8 @@ export const keyRoutes = [
     path: COLLECTION,
     operation: 'key.list',
     summary: 'List keys',
-    description: 'The keys that are not revoked, without their secrets. An admin sees all, a member their own.',
+    description:
+      'The API keys that are not revoked, without their secrets. An admin sees all keys, other members see their own.',
     query: PageQuery,
     response: ApiKeyListResponse,
     handler: async (request) => {
@@ -30,12 +31,12 @@ export const keyRoutes = [
     path: COLLECTION,
     operation: 'key.create',
     summary: 'Create a key',
-    description: 'The key has the rights of the caller. Only this answer has the secret.',
+    description: 'Creates an API key with the rights of the caller. No other answer contains the secret.',
     errors: ['capacity_exceeded'],
     body: CreateApiKeyBody,
     status: 201,
     response: CreatedApiKeyResponse,
-    // A receipt would store the answer, which contains the secret.
+    // No receipt is stored, because it would contain the secret.
     keyed: false,
     handler: async ({ trx, params, caller, body }) => {
       const { name, scope, expiresAt = null } = body;
@@ -54,7 +55,7 @@ export const keyRoutes = [
     path: `${COLLECTION}/:keyId`,
     operation: 'key.delete',
     summary: 'Revoke a key',
-    description: 'Revokes a key for good. An admin can revoke all, a member their own.',
+    description: 'Revokes an API key permanently. An admin can revoke all keys, other members can revoke their own.',
     response: DeletedResponse,
     handler: async (request) => {
       const { workspaceId, keyId: id } = request.params;
@@ -65,7 +66,7 @@ export const keyRoutes = [
   }),
 ];
 
-/** Returns the member whose keys the caller may see and revoke; null for all members. */
+/** Returns the user whose keys the caller may see and revoke; null if the caller may do so for all members. */
 function ownerSeen({
   workspace,
   caller,

@@ -7,13 +7,13 @@ const ApiKeySchema = Strict(
     id: Uuid,
     name: Type.String(),
     scope: oneOf('KeyScope', KEY_SCOPES),
-    /** The key's public part. */
+    /** The first part of the key, which identifies it and is no secret. */
     prefix: Type.String(),
-    /** The member whose rights the key has. */
+    /** The member on whose behalf the key acts. */
     email: Type.String(),
     createdAt: Timestamp,
     expiresAt: Nullable(Timestamp),
-    /** Accurate to the minute. */
+    /** Recorded at most once a minute. */
     lastUsedAt: Nullable(Timestamp),
   },
   'ApiKey',
@@ -26,5 +26,5 @@ export const CreateApiKeyBody = Strict({
   scope: oneOf('KeyScope', KEY_SCOPES),
   expiresAt: Type.Optional(Nullable(Type.String({ format: 'date-time', maxLength: MAX_DATE_TIME_LENGTH }))),
 });
-/** `secret` is the whole key. No other answer contains it. */
+/** `secret` is the complete key. No other answer contains it. */
 export const CreatedApiKeyResponse = Strict({ key: ApiKeySchema, secret: Type.String() });

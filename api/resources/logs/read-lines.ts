@@ -7,43 +7,42 @@ export interface LogQuery {
   serviceId: string;
   deploymentId?: string | undefined;
   runId?: string | undefined;
-  /** If set, leaves out lines of deployments of other branches. */
+  /** If set, lines of deployments of other branches are left out. */
   branch?: string | undefined;
   source?: LogSource | undefined;
-  /** A part of the message; upper and lower case are equal. */
+  /** A part of the message, without regard to case. */
   search?: string | undefined;
-  /** Leaves out older lines. */
+  /** Lines that are older than this many hours are left out. */
   hours: number;
-  /** Returns lines with a greater id. If absent, the newest lines. */
+  /** Returns lines with a greater id. If absent, the newest lines are returned. */
   after?: number | undefined;
-  /** Returns the newest lines with a smaller id. Not together with `after`. */
+  /** Returns the newest lines with a smaller id. Cannot be combined with `after`. */
   before?: number | undefined;
   limit: number;
 }
 
-/** An answer ends after this many bytes of messages. */
+/** An answer contains at most this many bytes of messages, and at least one line. */
 const ANSWER_BYTES = 2 * 1024 * 1024;
 
-/** Lines in ascending order of id (specification, Logs). */
+/** Lines by ascending id (specification, Logs). */
 export interface LogBatch {
   lines: LogLineRow[];
-  /** True if there are later lines, or the search has not examined them yet. */
+  /** True if later lines exist, or may exist because the search ended early. */
   hasMore: boolean;
-  /** The `after` of the next read. */
+  /** The value of `after` for the next request. */
   cursor: number;
-  /** The search has not examined lines before this id; null if it has examined all. */
+  /** Lines before this id were not searched, because the search ended early; null if all were. */
   unsearchedBefore: number | null;
 }
 
-/** How many lines a search examines in one statement. */
+/** Lines that one statement of a search examines. */
 const LOOKED_AT_ONCE = 25_000;
-/** A search starts no further statement after this time. */
+/** Once this time has passed, a search runs no further statement, in milliseconds. */
 const SEARCH_MS = 500;
 
 /**
- * Reads lines in bounded time, whatever the size of the log.
- * A search examines lines in steps and ends after half a second. Its answer has the cursor at which the next request
- * continues.
+ * Reads log lines in bounded time, even from a very large log. A search examines lines in steps and ends after half a
+ * second. Its answer then has the cursor with which the next request continues.
  */
 export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promise<LogBatch> {
   const since = new Date(now.getTime() - query.hours * 3_600_000);
@@ -52,7 +51,7 @@ export async function readLogs(db: Db, query: LogQuery, now = new Date()): Promi
   return query.after === undefined ? reader.newest() : reader.later(query.after);
 }
 
-/** Returns true if no index serves the query, so that it may examine every line. */
+/** Returns true if no index fits the query, so that every line may have to be examined. */
 export function isFiltered({
   search,
   source,
@@ -101,14 +100,14 @@ class LogReader {
     return this.#query.after === undefined ? this.#searchBack() : this.#searchOn(this.#query.after);
   }
 
-  /** Reads the newest matching lines. */
+  /** Searches backwards, from the newest line. */
   async #searchBack(): Promise<LogBatch> {
     const { before, limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
     const found: LogLineRow[] = [];
     for (let below = before ?? Number.MAX_SAFE_INTEGER; ; ) {
       const step = await this.#reach('desc', below);
-      // Ids follow the time closely, so lines before this one are also too old.
+      // Ids ascend with the time, so lines before this one are too old as well.
       const least = step && !this.#isBefore(step) ? step.id : null;
       const rest = this.#matching()
         .where('id', '<', below)
@@ -127,7 +126,7 @@ class LogReader {
     }
   }
 
-  /** Reads the first matching lines after an id. */
+  /** Searches forwards, from an id. */
   async #searchOn(after: number): Promise<LogBatch> {
     const { limit } = this.#query;
     const end = performance.now() + SEARCH_MS;
@@ -149,13 +148,13 @@ class LogReader {
       const page = found.slice(0, Math.min(fit(found), limit));
       if (page.length < found.length || matched > lines.length) return this.#batch(page, { hasMore: true });
       if (most === null) return this.#batch(found, {});
-      // The next request continues after the last examined line, even if that did not match.
+      // The next request continues after the last line that was examined, even if it did not match.
       if (performance.now() >= end) return this.#batch(found, { hasMore: true, cursor: most });
       above = most;
     }
   }
 
-  /** Returns the last line of the next step; null if fewer lines are left. */
+  /** Returns the last line of the next step of a search; null if fewer lines are left. */
   async #reach(order: 'asc' | 'desc', from: number): Promise<Place | null> {
     const [row] = await rowsOf<Place>(
       this.#db,
@@ -168,7 +167,7 @@ class LogReader {
     return row ?? null;
   }
 
-  /** Returns true for lines that are too old, allowing for differences between workers' clocks. */
+  /** Returns true if a line is too old, with an allowance for differences between workers' clocks. */
   #isBefore({ logged_at }: Place): boolean {
     return logged_at.getTime() < this.#since.getTime() - CLOCKS_MS;
   }
@@ -178,7 +177,7 @@ class LogReader {
     const lines = this.#db<LogLineRow>('log_lines')
       .where('service_id', serviceId)
       .where('logged_at', '>=', this.#since)
-      // Values instead of now(), so that the planner can skip other days' partitions.
+      // Values and not now(), so that the planner can skip the partitions of other days.
       .whereRaw('expires_on = any(cast(? as date[]))', [this.#days]);
     if (deploymentId !== undefined) lines.where('deployment_id', deploymentId);
     if (runId !== undefined) lines.where('run_id', runId);
@@ -203,7 +202,7 @@ class LogReader {
   }
 }
 
-/** Returns how many lines fit into one answer, at least one. */
+/** Returns how many of the lines fit into one answer; at least one. */
 function fit(lines: readonly LogLineRow[]): number {
   let bytes = 0;
   const past = lines.findIndex(({ message }) => {
@@ -214,7 +213,7 @@ function fit(lines: readonly LogLineRow[]): number {
   return past < 0 ? lines.length : past;
 }
 
-/** Returns the first lines that fit into one answer, at least one, and how many the query found. */
+/** Returns the first lines that fit into one answer, and how many lines the query found. */
 async function firstOf(
   db: Db,
   query: Knex.QueryBuilder,

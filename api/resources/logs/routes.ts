@@ -19,7 +19,7 @@ export const logRoutes = [
     operation: 'log.read',
     summary: 'Read logs',
     description:
-      'Lines in ascending order of id: without after and before the newest ones, with after those that follow. Poll with the cursor of the last answer as after.',
+      'Lines by ascending id: with after, the lines that follow it; with before, the lines that precede it; otherwise the newest. To follow a log, send the cursor of the last answer as after.',
     query: LogQuery,
     isSearch: ({ query: { search, source, deploymentId, runId }, workspace }) =>
       isFiltered({ search, source }) || ((deploymentId ?? runId) === undefined && !showsPreviews(workspace)),
@@ -75,9 +75,8 @@ function showsPreviews({ row }: WorkspaceAccess): boolean {
 }
 
 /**
- * Returns the branch whose lines are shown by default; undefined to show all branches.
- * All are shown if the workspace includes logs of previews. Otherwise a preview gets its base's branch, for which it
- * has no lines.
+ * Returns the branch to which the log is limited by default; undefined if the workspace includes logs of previews. For
+ * a preview it is the branch of its base service, so that the preview's own lines are left out.
  */
 async function shownBranch(
   { db, workspace }: Pick<ReadRequest<'/workspaces/:workspaceId'>, 'db' | 'workspace'>,

@@ -12,16 +12,19 @@ import {
 import { lockWorkspace } from '../../../shared/workspaces/store.js';
 import { countMembers, findMember, type MemberView } from './store.js';
 
-/** The most members of a workspace. Their list is one answer without pages. */
+/** Maximum members of a workspace. Their list has no pages. */
 const MAX_MEMBERS = 500;
 
 interface Change {
   workspaceId: string;
-  /** The requesting user. Only an owner may make, change or remove an owner. */
+  /** The calling user. Only an owner may add, change or remove an owner. */
   actorId: string;
 }
 
-/** Changes a member's role, and ends the invitations that they sent. Throws not_found, forbidden, conflict for the last owner. */
+/**
+ * Changes a member's role, and ends the invitations that the member sent. Throws not_found, forbidden, and conflict for
+ * the last owner.
+ */
 export async function changeMember(
   trx: Transaction,
   { workspaceId, actorId, userId, role }: Change & { userId: string; role: Role },
@@ -36,8 +39,8 @@ export async function changeMember(
 }
 
 /**
- * Ends a membership. Throws not_found, forbidden, conflict for the last owner.
- * Revokes the member's keys of this workspace and ends the invitations that they sent; their sessions no longer see it.
+ * Ends a membership. Throws not_found, forbidden, and conflict for the last owner. Revokes the member's keys for this
+ * workspace and ends the invitations that the member sent.
  */
 export async function endMembership(
   trx: Transaction,
@@ -52,7 +55,7 @@ export async function endMembership(
   await deleteMembership(trx, workspaceId, userId);
 }
 
-/** Locks the workspace, so that its members change one after another. Returns the requesting member's role. */
+/** Locks the workspace, so that changes of its members are serialized. Returns the calling member's role. */
 export async function lockForActor(trx: Transaction, { workspaceId, actorId }: Change): Promise<Role> {
   await lockWorkspace(trx, workspaceId);
   const actor = await findMembership(trx, workspaceId, actorId);
@@ -60,13 +63,13 @@ export async function lockForActor(trx: Transaction, { workspaceId, actorId }: C
   return actor.role;
 }
 
-/** Throws forbidden if a member with the role `actor` may not give or take one of these roles. */
+/** Throws forbidden if a member with the role `actor` may not grant or revoke one of these roles. */
 export function assertSetsRole(actor: Role, ...roles: Role[]): void {
   if (actor === 'owner' || !roles.includes('owner')) return;
   throw new AppError('forbidden', 'Only an owner makes, changes or removes an owner');
 }
 
-/** Throws capacity_exceeded if the workspace already has the most members. */
+/** Throws capacity_exceeded if the workspace has MAX_MEMBERS members. */
 export async function assertRoomForMember(trx: Transaction, workspaceId: string): Promise<void> {
   if ((await countMembers(trx, workspaceId)) >= MAX_MEMBERS)
     throw new AppError('capacity_exceeded', `A workspace has at most ${MAX_MEMBERS} members`);

@@ -17,7 +17,7 @@ export const memberRoutes = [
     path: COLLECTION,
     operation: 'member.list',
     summary: 'List members',
-    description: 'In the order in which they joined.',
+    description: 'The members of the workspace, in the order in which they joined.',
     response: MemberListResponse,
     handler: async ({ db, params }) => ({ members: (await listMembers(db, params.workspaceId)).map(presentMember) }),
   }),
@@ -41,7 +41,8 @@ export const memberRoutes = [
     path: ONE,
     operation: 'member.update',
     summary: 'Change a role',
-    description: 'Changes the role of a member. The last owner stays owner, and only an owner makes owners.',
+    description:
+      'Changes the role of a member. The last owner stays an owner, and only an owner can make another member an owner.',
     errors: ['conflict'],
     body: UpdateMemberBody,
     response: MemberResponse,
@@ -56,7 +57,7 @@ export const memberRoutes = [
     path: ONE,
     operation: 'member.delete',
     summary: 'Remove a member',
-    description: 'Ends the membership and revokes the keys that the member has for the workspace.',
+    description: "Ends the membership, and revokes the member's API keys for the workspace.",
     errors: ['conflict'],
     response: DeletedResponse,
     handler: async ({ trx, params, caller }) => {

@@ -1,7 +1,7 @@
 import { type Db, oneRow, rowsOf } from '../../../shared/core/database/database-client.js';
 import type { Role } from '../../../shared/identity/policy.js';
 
-/** A member as the others of the workspace see them. */
+/** A member with the user's e-mail address. */
 export interface MemberView {
   user_id: string;
   email: string;

@@ -1,9 +1,9 @@
 import { type Db, rowsOf } from '../../../shared/core/database/database-client.js';
 import { FINEST, type MetricRow } from '../../../shared/metrics/model.js';
 
-/** Measurements of the last full minute, for one service or several together. */
+/** Measurements of one minute, of one service or of several together. */
 export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
-  /** The service's host name; null for the sum of services without separate labels. */
+  /** The slug of the service; null for the sum of the services that are not listed. */
   slug: string | null;
   latency: number[] | null;
 }
@@ -11,7 +11,10 @@ export interface MinuteFigures extends Omit<MetricRow, 'at' | 'latency'> {
 const BEGIN = `date_bin('${FINEST.step} seconds', now(), 'epoch')`;
 const MINUTE = `m.step = ${FINEST.step} and m.at >= ${BEGIN} - interval '1 minute' and m.at < ${BEGIN}`;
 
-/** Reads the last full minute, by requests and then by usage. The last row is the sum of all other services. */
+/**
+ * Returns the measurements of the last full minute for the services with the most requests. The last row is the sum of
+ * all other services.
+ */
 export async function busiestServices(db: Db, most: number): Promise<MinuteFigures[]> {
   const rows = await rowsOf<MinuteFigures & { steps: (number[] | null)[] | null }>(
     db,

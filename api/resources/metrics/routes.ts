@@ -12,7 +12,7 @@ export const metricRoutes = [
     path: '/workspaces/:workspaceId/services/:serviceId/metrics',
     operation: 'metrics.read',
     summary: 'Read metrics',
-    description: 'Processor, memory, replicas, requests, latency and bytes of a service.',
+    description: 'Processor, memory, replicas, requests, latency and bytes of a service, and what its volumes hold.',
     query: MetricsQuery,
     response: MetricsResponse,
     handler: async (request) => {

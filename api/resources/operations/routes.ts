@@ -9,14 +9,14 @@ import { OperationListResponse, OperationResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/operations';
 
-/** A deleted service's operations can still be read, because its deletion is one of them. */
+/** The operations of a deleted service can still be read, because its deletion is one of them. */
 export const operationRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'operation.list',
     summary: 'List operations',
-    description: 'The operations of a service, newest first. They can be read after its deletion.',
+    description: 'The operations of a service, newest first. They can still be read after the service was deleted.',
     query: PageQuery,
     response: OperationListResponse,
     handler: async (request) => {
@@ -30,7 +30,7 @@ export const operationRoutes = [
     path: `${COLLECTION}/:operationId`,
     operation: 'operation.read',
     summary: 'Read an operation',
-    description: 'It has ended if its status is succeeded or failed.',
+    description: 'An operation has ended if its status is succeeded or failed.',
     response: OperationResponse,
     handler: async (request) => {
       const { id } = await readService(request, { deleted: true });

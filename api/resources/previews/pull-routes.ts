@@ -20,14 +20,17 @@ import {
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/pull-requests';
 const ONE = `${COLLECTION}/:pullRequestId` as const;
 
-/** Pull requests that hooks reported. A commit of a fork is deployed only after a member with write access approved it. */
+/**
+ * Pull requests that git hosts have reported. A commit of a fork is deployed only after a member with write access has
+ * approved it.
+ */
 export const pullRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'pull-request.list',
     summary: 'List pull requests',
-    description: "The pull requests of the service's repository that hooks reported, newest first.",
+    description: "The pull requests of the service's repository that the git host has reported, newest first.",
     query: PageQuery,
     response: PullRequestListResponse,
     handler: async (request) => {

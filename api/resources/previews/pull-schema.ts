@@ -12,7 +12,7 @@ const PullRequestSchema = Strict(
     author: Type.String(),
     branch: Type.String(),
     targetBranch: Type.String(),
-    /** True if the branch is in another repository: its commits need approval. */
+    /** True if the branch is in another repository. Its commits need approval. */
     fork: Type.Boolean(),
     commitSha: Type.String(),
     status: oneOf('PullRequestStatus', PULL_STATUSES),

@@ -16,7 +16,6 @@ import { CreatePreviewBody, PreviewListResponse, PreviewResponse } from './schem
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/previews';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/previews/:previewId';
 
-/** Services that show other branches of a service, each at a separate address and for a limited time. */
 export const previewRoutes = [
   defineRoute({
     method: 'GET',
@@ -38,7 +37,7 @@ export const previewRoutes = [
     path: COLLECTION,
     operation: 'preview.create',
     summary: 'Create a preview',
-    description: 'Makes a service that shows another branch, and queues its first deployment.',
+    description: 'Creates a service for another branch, and queues its first deployment.',
     errors: QUEUE_ERRORS,
     body: CreatePreviewBody,
     status: 201,
@@ -64,7 +63,7 @@ export const previewRoutes = [
     path: ONE,
     operation: 'preview.read',
     summary: 'Read a preview',
-    description: 'Address, status and expiry of the preview.',
+    description: 'URL, status and expiry of the preview.',
     response: PreviewResponse,
     handler: async (request) => {
       const { db, deps, params } = request;

@@ -7,9 +7,9 @@ export const PreviewSchema = Strict(
   {
     id: Uuid,
     branch: Type.String(),
-    /** The number of the pull request that it shows, if one is known. */
+    /** The number of the branch's pull request, if one is known. */
     pullRequest: Nullable(Type.Integer()),
-    /** The service that runs the preview. Its deployments, logs and actions are found under this id. */
+    /** The service that runs the preview. The preview's deployments, logs and actions are found under this id. */
     serviceId: Uuid,
     url: Type.String(),
     status: oneOf('ServiceStatus', SERVICE_STATUSES),

@@ -13,7 +13,7 @@ import {
   updateProjectRow,
 } from './store.js';
 
-/** Stores a project with its Production environment (specification, Projects). Returns its id. Throws capacity_exceeded. */
+/** Creates a project with an environment (specification, Projects). Returns its id. Throws capacity_exceeded. */
 export async function createProject(trx: Transaction, input: NewProject): Promise<string> {
   await assertRoomFor(trx, 'projects', input.workspaceId);
   const projectId = await insertProject(trx, { ...input, name: input.name.trim() });
@@ -36,7 +36,9 @@ export async function updateProject(
   if (!(await updateProjectRow(trx, workspaceId, projectId, { ...changes, name }))) throw new AppError('not_found');
 }
 
-/** Deletes an empty project with its environments. Throws not_found, and conflict, which names what is left in it. */
+/**
+ * Deletes an empty project and its environments. Throws not_found, and conflict with the names of what is left in it.
+ */
 export async function deleteProject(trx: Transaction, { workspaceId, projectId }: ProjectInput): Promise<void> {
   await lockEnvironments(trx, projectId);
   const project = await lockProject(trx, workspaceId, projectId);

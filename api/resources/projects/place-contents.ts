@@ -1,16 +1,15 @@
 import { type Db, rowsOf, type Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError } from '../../../shared/core/error-registry.js';
 
-/** A project or one of its environments. */
 export type Place = { projectId: string } | { environmentId: string };
 
-/** The names of what prevents the deletion of a place. */
+/** The names of the services and groups that prevent a deletion. */
 interface Contents {
   services: string[];
   groups: string[];
 }
 
-/** Lists undeleted services, archived ones included, and groups that are restricted to the place. */
+/** Lists services that are not deleted, archived ones included, and groups that are restricted to the place. */
 async function contentsOf(db: Db, place: Place): Promise<Contents> {
   const environments =
     'projectId' in place ? 'in (select id from environments where project_id = :id)' : '= cast(:id as uuid)';
@@ -25,7 +24,7 @@ async function contentsOf(db: Db, place: Place): Promise<Contents> {
   return row ?? { services: [], groups: [] };
 }
 
-/** Removes deleted services from a place, so that the place itself can be removed. */
+/** Removes deleted services from a project or environment, so that its row can be deleted. */
 async function detachDeletedServices(trx: Transaction, place: Place): Promise<void> {
   await trx('services')
     .where({ [column(place)]: idOf(place) })
@@ -41,7 +40,10 @@ function idOf(place: Place): string {
   return 'projectId' in place ? place.projectId : place.environmentId;
 }
 
-/** Prepares removing a place, which the caller has locked. Throws conflict, which names what is left in it. */
+/**
+ * Prepares the deletion of a project or environment, which must be locked. Throws conflict with the names of what is
+ * left in it.
+ */
 export async function prepareRemoval(trx: Transaction, title: string, place: Place): Promise<void> {
   const left = describe(await contentsOf(trx, place));
   if (left) throw new AppError('conflict', `${title} is not empty: move or delete ${left} first`);

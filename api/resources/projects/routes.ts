@@ -31,7 +31,7 @@ export const projectRoutes = [
     path: COLLECTION,
     operation: 'project.create',
     summary: 'Create a project',
-    description: 'The project has one environment at first, Production.',
+    description: 'Creates a project with one environment, Production.',
     errors: ['capacity_exceeded'],
     body: CreateProjectBody,
     status: 201,

@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Db, Transaction } from '../../../shared/core/database/database-client.js';
 import { fetchPage, type Page, type PageRequest } from '../../../shared/core/database/page.js';
-import type { EnvironmentRow, ProjectColor, ProjectRow } from './model.js';
+import type { EnvironmentRow } from '../../../shared/environments/store.js';
+import type { ProjectColor, ProjectRow } from './model.js';
 
 /** A project with its environments, the oldest first. */
 export type ProjectView = ProjectRow & { environments: EnvironmentRow[] };
@@ -20,7 +21,7 @@ export async function shareLockProject(
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forKeyShare().first();
 }
 
-/** Reads a project and locks it to change it or its environments. */
+/** Reads a project and locks it for a change of itself or its environments. */
 export async function lockProject(trx: Transaction, workspaceId: string, id: string): Promise<ProjectRow | undefined> {
   return trx<ProjectRow>('projects').where({ id, workspace_id: workspaceId }).forNoKeyUpdate().first();
 }
@@ -80,7 +81,7 @@ export async function updateProjectRow(
   return updated > 0;
 }
 
-/** Removes a project with its environments. */
+/** Deletes a project and its environments. */
 export async function deleteProjectRow(trx: Transaction, id: string): Promise<void> {
   await trx<ProjectRow>('projects').where({ id }).delete();
 }

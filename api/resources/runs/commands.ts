@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
+import { assertNotRestoring } from '../../../shared/operations/commands.js';
 import { MAX_COMMAND_LENGTH, type RunRow } from '../../../shared/runs/model.js';
 import { lockSchedule } from '../../../shared/runs/schedule-store.js';
 import { cancelOpenRuns, countOpenRuns, findRun } from '../../../shared/runs/store.js';
@@ -8,7 +9,9 @@ import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
+import { assertVariablesPermitted } from '../../../shared/variables/snapshots.js';
 import { assertWithinBudget } from '../../../shared/workspaces/workspace-limits.js';
+import type { WriteRequest } from '../../http/route.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 import type { RunInput } from './schema.js';
 
@@ -16,22 +19,24 @@ interface QueueRunInput {
   service: Pick<ServiceRow, 'id' | 'kind'>;
   actor: string;
   body: RunInput;
+  authorize: WriteRequest['authorize'];
 }
 
-/** Kinds whose releases run processes of the tenant. */
+/** Kinds of services in which commands can run. */
 const KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
-/** The most commands of one service that people gave and that wait or run. */
+/** Maximum commands of one service that wait or run at the same time. */
 const MAX_GIVEN = 20;
 
 /**
- * Queues a run of a service's live release: of the given command, or of a cron service's own.
- * Throws hosting_disabled, not_found, service_archived, no_runtime, billing_required, invalid_request if the kind has no
- * runs or a command is missing, and conflict if the service is suspended, being deleted or has too many open runs.
+ * Queues a run with a service's live release: of the given command, or of a cron service's own. Throws
+ * hosting_disabled, not_found, service_archived, no_runtime, billing_required, invalid_request if the kind has no runs
+ * or the command is missing, and conflict if the service is suspended, being deleted or restored, or has
+ * too many open runs.
  */
 export async function queueRun(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id, kind }, actor, body }: QueueRunInput,
+  { service: { id, kind }, actor, body, authorize }: QueueRunInput,
 ): Promise<RunRow> {
   if (!KINDS.includes(kind)) {
     throw new AppError('invalid_request', `A service of kind ${kind} runs no commands; only ${KINDS.join(', ')} do`);
@@ -42,7 +47,10 @@ export async function queueRun(
   const service = await lockLiveService(trx, deps, { id, kinds: KINDS, have: 'runs' });
   const { configuration } = service;
   if (body.plan !== undefined) await assertWithinBudget(trx, service, { plan: body.plan, replicas: 1 });
+  // A given command can print the variables of the release.
+  if (command !== null) await assertVariablesPermitted(trx, service.live_deployment_id, authorize);
   await assertRoomForRun(trx, service, command !== null);
+  await assertNotRestoring(trx, id);
   const now = new Date();
   const [row] = await trx<RunRow>('runs')
     .insert({
@@ -63,7 +71,9 @@ export async function queueRun(
   return row;
 }
 
-/** Throws conflict. Commands that people give and a cron service's own command are counted separately. */
+/**
+ * Throws conflict if too many runs are open. Given commands and the command of a cron service are counted separately.
+ */
 async function assertRoomForRun(trx: Transaction, { id, configuration }: ServiceRow, isGiven: boolean): Promise<void> {
   await lockSchedule(trx, id);
   const open = await countOpenRuns(trx, id, isGiven ? 'given' : 'own');
@@ -76,7 +86,7 @@ async function assertRoomForRun(trx: Transaction, { id, configuration }: Service
 
 const NEEDS_NO_QUOTES = /^[\w@%+=:,./-]+$/;
 
-/** Returns the command line of a program with its arguments, for `sh -c`. Throws invalid_request if it is too long. */
+/** Joins a program and its arguments to a command line for `sh -c`. Throws invalid_request if it is too long. */
 function commandLine(command: string | readonly string[]): string {
   if (typeof command === 'string') return command;
   const line = command
@@ -86,7 +96,7 @@ function commandLine(command: string | readonly string[]): string {
   throw invalidRequest('/command', `is longer than ${MAX_COMMAND_LENGTH} characters`);
 }
 
-/** Requests the cancellation of a run. Throws not_found, and conflict if it has ended. */
+/** Requests the cancellation of a run. Throws not_found, and conflict if the run has ended. */
 export async function requestRunCancel(
   trx: Transaction,
   { serviceId, runId }: { serviceId: string; runId: string },

@@ -13,14 +13,14 @@ import { RunBody, RunListResponse, RunResponse } from './schema.js';
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/runs';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/runs/:runId';
 
-/** The runs of a service: ticks of a schedule, commands that people gave, and pre-deploy commands. */
+/** The runs of a service: ticks of a cron schedule, commands that users gave, and pre-deploy commands. */
 export const runRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'run.list',
     summary: 'List runs',
-    description: 'The runs of a service, newest first: of its schedule, of commands, and of pre-deploy commands.',
+    description: 'The runs of a service, newest first: ticks of its schedule, given commands, and pre-deploy commands.',
     query: PageQuery,
     response: RunListResponse,
     handler: async (request) => {
@@ -35,17 +35,17 @@ export const runRoutes = [
     operation: 'run.create',
     summary: 'Start a run',
     description:
-      'Queues a run of a command with the live release now. Only a cron service runs without `command`: its own, with its retries. A command is started once.',
+      'Queues a run with the live release. A given `command` is started once. Without it, a cron service runs its own command, with its retries; other kinds need it.',
     body: RunBody,
     example: { command: 'npm run migrate', timeoutSeconds: 600 },
     errors: [...LIVE_SERVICE_ERRORS, 'billing_required'],
     response: RunResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, body, needEngine, note } = request;
+      const { deps, trx, caller, body, authorize, needEngine, note } = request;
       const service = await lockService(request);
       needEngine();
-      const run = await queueRun(trx, deps, { service, actor: caller.email, body });
+      const run = await queueRun(trx, deps, { service, actor: caller.email, body, authorize });
       note({ command: run.command });
       return { run: presentRun(run) };
     },
@@ -55,7 +55,7 @@ export const runRoutes = [
     path: ONE,
     operation: 'run.read',
     summary: 'Read a run',
-    description: 'It has ended if finishedAt is not null.',
+    description: 'A run has ended if finishedAt is not null.',
     response: RunResponse,
     handler: async (request) => {
       const { id } = await readService(request);

@@ -9,8 +9,10 @@ const RunSchema = Strict(
     id: Uuid,
     status: oneOf('RunStatus', RUN_STATUSES),
     trigger: oneOf('RunTrigger', RUN_TRIGGERS),
-    command: Nullable(Type.String({ description: "A given or a pre-deploy command; null if it is the service's own" })),
-    deploymentId: described(Uuid, 'The release whose image and variables it has'),
+    command: Nullable(
+      Type.String({ description: "The given command or the pre-deploy command; null for the service's own command" }),
+    ),
+    deploymentId: described(Uuid, 'The deployment whose image and variables the run uses'),
     plan: Nullable(oneOf('PlanId', PLAN_IDS)),
     timeoutSeconds: Type.Integer({ minimum: 1 }),
     attempt: Type.Integer({ minimum: 1 }),
@@ -26,7 +28,7 @@ export type RunView = Static<typeof RunSchema>;
 
 const given = (minLength: number) => plainText(MAX_COMMAND_LENGTH, { minLength });
 
-/** A command line, or the argument vector of a program. */
+/** A command line for the shell, or a program with its arguments. */
 export const CommandText = Type.Union([given(1), Type.Array(given(0), { minItems: 1, maxItems: 200 })]);
 
 export const RunBody = Strict({
@@ -35,10 +37,10 @@ export const RunBody = Strict({
     Type.Integer({
       minimum: 1,
       maximum: 86_400,
-      description: "By default that of a cron service's configuration, else 3600",
+      description: 'By default timeoutSeconds of a cron service, otherwise 3600',
     }),
   ),
-  plan: Type.Optional(described(oneOf('PlanId', PLAN_IDS), 'By default that of the release')),
+  plan: Type.Optional(described(oneOf('PlanId', PLAN_IDS), 'By default the plan of the release')),
 });
 export type RunInput = Static<typeof RunBody>;
 

@@ -4,7 +4,9 @@ import type { ReadRequest, WriteRequest } from '../../http/route.js';
 
 type ServicePath = '/workspaces/:workspaceId/services/:serviceId';
 
-/** Finds the service of the path. Throws not_found. If the caller sent a key, the service was read together with it. */
+/**
+ * Finds the service of the path. Throws not_found. With an API key, the service was already read together with the key.
+ */
 export async function readService(
   { db, params, found: known }: Pick<ReadRequest<ServicePath>, 'db' | 'params'> & Partial<Pick<ReadRequest, 'found'>>,
   { deleted = false }: { deleted?: boolean } = {},
@@ -14,7 +16,7 @@ export async function readService(
   return found(service.deleted_at === null || deleted ? service : undefined);
 }
 
-/** Finds the service of the path and locks it for a change. Throws not_found, and forbidden if its environment is protected. */
+/** Finds and locks the service of the path. Throws not_found, and forbidden if its environment is protected. */
 export async function lockService({
   trx,
   params,

@@ -1,19 +1,19 @@
 import type { Static } from 'typebox';
+import { updateServiceDirectly } from '../../../shared/lifecycle/update-service.js';
 import { findServiceView, type ServiceView } from '../../../shared/services/store.js';
 import type { DirectRequest } from '../../http/route.js';
 import { presentService } from './present.js';
 import type { ServicePresentation, UpdateServiceBody } from './schema.js';
-import { updateServiceDirectly } from './update-service.js';
 
 type Patch = DirectRequest<'/workspaces/:workspaceId/services/:serviceId', object, Static<typeof UpdateServiceBody>>;
 
-/** Service's id → the newest change that this process has not finished. */
+/** Id of a service → the newest change that this process is making. */
 const underWay = new Map<string, Promise<ServiceView | undefined>>();
 
 /**
- * Changes a service in one statement if only its row changes. Returns null if the request needs the transaction.
- * Within this process, changes of one service follow one another without a lock in the database: each starts from its
- * predecessor's result.
+ * Changes a service with one statement instead of a transaction, if only its own row changes. Returns null if the
+ * transaction is needed. Changes of one service are made one after another within this process, without a lock in the
+ * database: each starts from the result of the preceding one.
  */
 export async function patchDirectly(request: Patch): Promise<{ service: ServicePresentation } | null> {
   const { body, found, deps } = request;
@@ -36,14 +36,14 @@ async function changeAfter(
   read: ServiceView,
   before: Promise<ServiceView | undefined> | undefined,
 ): Promise<ServiceView | undefined> {
-  // The previous change may have written after this request was read.
+  // Prefer the preceding change's result: it is newer than our own read.
   const newest = (await before?.catch(() => undefined)) ?? read;
   const input = { name: body.name, kind: body.kind, configuration: body.configuration, authorize };
   const change = (service: ServiceView) =>
     updateServiceDirectly(db, deps, { ...input, service, audit: (changed) => audit({ service: changed }) });
   const written = await change(newest);
   if (written !== undefined) return written;
-  // Another process, or a transaction of this one, may have changed the service.
+  // Another process may have changed the service since our read, so it is read once more.
   const now = await findServiceView(db, params.workspaceId, params.serviceId);
   return now && change(now);
 }

@@ -16,7 +16,7 @@ export function isHosted(
   return config.hostingEnabled || service.live_deployment_id !== null;
 }
 
-/** Presents a configuration without the credentials in its repository's address. */
+/** Presents a configuration. Credentials in the repository's URL are masked. */
 export function presentConfiguration(configuration: ServiceConfiguration): ServiceConfiguration {
   return { ...configuration, repository: maskedRepository(configuration.repository) };
 }
@@ -57,7 +57,7 @@ export function presentService(row: ServiceView, config: Config): ServicePresent
   };
 }
 
-/** Returns a service's public address: below the platform's domain, otherwise its own domain. */
+/** Returns the service's public URL: below the platform's domain if it has one, otherwise at its own domain. */
 function urlOf({ kind, slug, configuration, own_domain }: ServiceView, config: Config): string {
   if (!isRouted(kind)) return '';
   if (configuration.platformDomainEnabled) return serviceUrl(config, slug);

@@ -1,5 +1,7 @@
 import { deleteService, setArchived } from '../../../shared/lifecycle/commands.js';
+import { createService } from '../../../shared/lifecycle/create-service.js';
 import { hasInfrastructure } from '../../../shared/lifecycle/store.js';
+import { updateService } from '../../../shared/lifecycle/update-service.js';
 import { assertNoPreview } from '../../../shared/pulls/preview-commands.js';
 import { listServiceViews, lockServiceRow } from '../../../shared/services/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
@@ -8,7 +10,6 @@ import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, PageQuery } from '../../http/schema.js';
 import { QUEUE_ERRORS } from '../deployments/queue-errors.js';
 import { presentOperation } from '../operations/present.js';
-import { createService } from './create-service.js';
 import { lockService, readService } from './find-service.js';
 import { patchDirectly } from './patch-directly.js';
 import { presentService } from './present.js';
@@ -19,7 +20,6 @@ import {
   ServiceResponse,
   UpdateServiceBody,
 } from './schema.js';
-import { updateService } from './update-service.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services';
 const ONE = '/workspaces/:workspaceId/services/:serviceId';
@@ -46,7 +46,7 @@ export const serviceRoutes = [
     operation: 'service.create',
     summary: 'Create a service',
     description:
-      'Stores the configuration and the variables. With deploy, the first deployment is queued too, or nothing is stored.',
+      'Stores the configuration and the variables. If deploy is true, the first deployment is queued as well; if that is refused, nothing is stored.',
     errors: [...QUEUE_ERRORS],
     body: CreateServiceBody,
     example: {
@@ -93,7 +93,7 @@ export const serviceRoutes = [
     operation: 'service.update',
     summary: 'Update a service',
     description:
-      'Changes the fields that are given; the others stay, and nothing is deployed. kind cannot change: only its current value is accepted. If the settings of the edge or the number of replicas of a running service change, that is applied at once.',
+      'Changes the given fields; nothing is deployed. kind cannot change: only its current value is accepted. Settings of the edge and the number of replicas of a running service take effect at once, all others with the next deployment.',
     errors: ['conflict', 'billing_required', 'capacity_exceeded', 'volume_single_replica'],
     body: UpdateServiceBody,
     example: { configuration: { startCommand: 'node server.js', replicas: 2 } },
@@ -103,7 +103,7 @@ export const serviceRoutes = [
     handler: async (request) => {
       const { trx, deps, params, caller, body, authorize, needEngine } = request;
       const moves = body.projectId !== undefined || body.environmentId !== undefined;
-      // The environment that the service leaves is not read again when the change is written.
+      // The write checks the environment that the service moves to. The one that it leaves is read here, after the lock.
       const service = moves
         ? await lockService(request)
         : found(await lockServiceRow(trx, params.workspaceId, params.serviceId));
@@ -128,7 +128,7 @@ export const serviceRoutes = [
     path: `${ONE}/archive`,
     operation: 'service.archive',
     summary: 'Archive a service',
-    description: 'Deployments are prevented; nothing is stopped.',
+    description: 'Prevents deployments. Replicas that run are not stopped.',
     errors: ['conflict'],
     response: ServiceResponse,
     handler: async (request) => {
@@ -142,7 +142,7 @@ export const serviceRoutes = [
     path: `${ONE}/restore`,
     operation: 'service.restore',
     summary: 'Restore an archived service',
-    description: 'Deployments are permitted again; nothing is deployed or resumed.',
+    description: 'Permits deployments again. Nothing is deployed or resumed.',
     errors: ['conflict'],
     response: ServiceResponse,
     handler: async (request) => {

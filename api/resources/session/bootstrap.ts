@@ -9,7 +9,7 @@ import { presentWorkspace } from '../workspaces/present.js';
 import { readUsage } from '../workspaces/workspace-usage.js';
 import type { BootstrapPresentation, UserPresentation } from './schema.js';
 
-/** Answers with the session's user, their workspaces, and the token for writes. */
+/** Returns the session's user, their workspaces, and the CSRF token for writes. */
 export async function bootstrap(deps: ApiDeps, ctx: ApiContext): Promise<BootstrapPresentation> {
   const token = readCookie(ctx, 'session');
   const known = token === null ? null : await bootstrapOf(deps, ctx, token);
@@ -18,7 +18,7 @@ export async function bootstrap(deps: ApiDeps, ctx: ApiContext): Promise<Bootstr
   return { csrfToken: deps.csrf.tokenFor(visitorOf(ctx)), user: null, workspaces: [] };
 }
 
-/** Builds the answer for a session's token; null if the session has ended. */
+/** Builds the same answer for a session's token; null if the session has ended. */
 export async function bootstrapOf(
   deps: ApiDeps,
   ctx: ApiContext,

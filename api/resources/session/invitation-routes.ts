@@ -5,7 +5,7 @@ import { answerInvitation } from '../invitations/commands.js';
 import { presentInvitation } from '../invitations/present.js';
 import { AnswerInvitationBody, OwnInvitationsResponse } from '../invitations/schema.js';
 
-/** The invitations of the signed-in user. A user becomes a member only by accepting one. */
+/** Invitations of the signed-in user, who becomes a member only by accepting one. */
 export const ownInvitationRoutes = [
   defineRoute({
     method: 'GET',

@@ -10,7 +10,7 @@ import { writeCookie } from '../../auth/cookies.js';
 import { defineRoute, type SignedInRequest } from '../../http/route.js';
 import { CodeBody, EnrolmentResponse, FactorResponse, PasswordBody } from './schema.js';
 
-/** The second factor: codes of an authenticator application (TOTP). */
+/** The second factor: one-time codes of an authenticator application (TOTP). */
 export const mfaRoutes = [
   defineRoute({
     method: 'POST',
@@ -18,12 +18,13 @@ export const mfaRoutes = [
     access: 'session',
     operation: 'mfa.enrol',
     summary: 'Enrol a second factor',
-    description: 'Creates the secret of an authenticator. It takes effect when it is confirmed.',
+    description:
+      'Creates the secret for an authenticator application. The second factor is required once it is confirmed.',
     errors: ['conflict'],
     body: PasswordBody,
     response: EnrolmentResponse,
     handler: async ({ deps, limits, ctx, caller, body }) => {
-      // A thief with only the session must not lock its owner out by enrolling another authenticator.
+      // The password is required: a thief of the session could otherwise enrol an authenticator and lock the owner out.
       const { client, giveBack } = await limits.guesses.password(ctx, caller.email);
       const hasher = { client, account: caller.email };
       await limits.hashing.run(hasher, () => assertPassword(deps.db, caller.email, body.password));
@@ -38,7 +39,8 @@ export const mfaRoutes = [
     access: 'session',
     operation: 'mfa.confirm',
     summary: 'Confirm the second factor',
-    description: 'Needs the current code of the authenticator. Other sessions of the user end.',
+    description:
+      'Turns the second factor on. Needs the current code of the authenticator; other sessions of the user end.',
     errors: ['conflict'],
     body: CodeBody,
     response: FactorResponse,
@@ -50,7 +52,8 @@ export const mfaRoutes = [
     access: 'session',
     operation: 'mfa.remove',
     summary: 'Remove the second factor',
-    description: 'Needs the current code of the authenticator. Other sessions of the user end.',
+    description:
+      'Turns the second factor off. Needs the current code of the authenticator; other sessions of the user end.',
     errors: ['conflict'],
     body: CodeBody,
     response: FactorResponse,
@@ -58,7 +61,10 @@ export const mfaRoutes = [
   }),
 ];
 
-/** Counts the guess, and replaces the session's cookie because its rights change. Throws rate_limited. */
+/**
+ * Counts a guess at the code. After a right code, replaces the session's cookie, because its rights change. Throws
+ * rate_limited.
+ */
 async function change(
   { deps, limits, ctx, caller, body }: SignedInRequest<Static<typeof CodeBody>>,
   command: typeof confirmSecondFactor,

@@ -26,7 +26,7 @@ import {
 } from './schema.js';
 import { verificationRoutes } from './verification-routes.js';
 
-/** The routes of browser sessions (specification, Authentication 3). */
+/** Routes of browser sessions (specification, Authentication 3). */
 export const sessionRoutes = [
   defineRoute({
     method: 'GET',
@@ -45,14 +45,14 @@ export const sessionRoutes = [
     access: 'signing-in',
     operation: 'session.create',
     summary: 'Sign in',
-    description: 'Sets the session cookie and answers as bootstrap does.',
+    description: "Signs in with e-mail and password: sets the session's cookie, and answers like bootstrap.",
     errors: ['mfa_required'],
     body: SignInBody,
     response: BootstrapResponse,
     handler: async (request) => {
       const { deps, limits, ctx, body } = request;
       const guess = await limits.guesses.password(ctx, body.email);
-      // Only the password check takes a turn in the queue. The queries after it do not delay other sign-ins.
+      // Only the hash of the password waits for its turn. The queries after it do not delay other users.
       const verify: typeof verifyPassword = (...given) => limits.hashing.run(guess, () => verifyPassword(...given));
       const signedIn = await signIn(deps.db, deps, { ...body, ...(await inputOf(request)), verify });
       await guess.giveBack();
@@ -80,7 +80,7 @@ export const sessionRoutes = [
     access: 'signing-in',
     operation: 'session.createFromInvitation',
     summary: 'Accept an invitation as a new user',
-    description: 'Makes the account of a person who was invited by e-mail, and signs in. The token is used up.',
+    description: 'Creates the account of a person who was invited by e-mail, and signs in. The token is used up.',
     errors: ['conflict', 'capacity_exceeded'],
     body: InvitationBody,
     response: BootstrapResponse,
@@ -101,7 +101,7 @@ export const sessionRoutes = [
     access: 'session',
     operation: 'session.delete',
     summary: 'Sign out',
-    description: 'The session ends wherever its cookie is.',
+    description: 'Ends the session, whose cookie then becomes invalid.',
     response: SignedOutResponse,
     handler: async ({ deps, ctx }) => {
       const token = readCookie(ctx, 'session');
@@ -124,7 +124,7 @@ async function inputOf({ limits, ctx }: SessionRequest): Promise<Omit<SignInInpu
   };
 }
 
-/** Gives the browser its session, and the page its first data. */
+/** Sets the session's cookie, and returns the first data of the page. */
 async function welcome({ deps, ctx }: SessionRequest, { token, session }: SignedIn): Promise<BootstrapPresentation> {
   writeCookie(ctx, 'session', token, session.expires_at);
   clearCookie(ctx, 'visitor');

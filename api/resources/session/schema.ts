@@ -7,9 +7,8 @@ const UserSchema = Strict(
     id: Uuid,
     email: Type.String(),
     emailVerified: Type.Boolean(),
-    /** True if the user has a confirmed second factor. */
     mfaEnabled: Type.Boolean(),
-    /** True if it was verified in this session, as a workspace with requireMfa demands. */
+    /** True if the second factor was used in this session, as workspaces with `requireMfa` demand. */
     mfaVerified: Type.Boolean(),
   },
   'User',
@@ -31,9 +30,9 @@ export const SignInBody = Strict({
   password: Password,
   otp: Type.Optional(Code),
 });
-/** The token of a one-time link. It becomes invalid. */
+/** The token of a one-time link, which is then used up. */
 export const LinkBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }), otp: Type.Optional(Code) });
-/** The token of an invitation, which becomes invalid, and the password of the new account. */
+/** The token of an invitation, which is then used up, and the password of the new account. */
 export const InvitationBody = Strict({
   token: Type.String({ minLength: 1, maxLength: 256 }),
   password: Type.String({ minLength: 8, maxLength: 1024 }),
@@ -41,9 +40,11 @@ export const InvitationBody = Strict({
 export const CodeBody = Strict({ code: Code });
 export const PasswordBody = Strict({ password: Password });
 
-/** The secret is shown once, for an authenticator. `otpauthUri` is the content of a QR code. */
+/**
+ * For an authenticator application; no other answer contains the secret. `otpauthUri` is the content of the QR code.
+ */
 export const EnrolmentResponse = Strict({ secret: Type.String(), otpauthUri: Type.String() });
-/** The session continues with a new cookie; this csrfToken belongs to it. */
+/** The session gets a new cookie, to which this csrfToken belongs. */
 export const FactorResponse = Strict({ mfaEnabled: Type.Boolean(), csrfToken: Type.String() });
 export const SentResponse = Strict({ sent: Type.Boolean(), reason: Type.String() });
 export const TokenBody = Strict({ token: Type.String({ minLength: 1, maxLength: 256 }) });

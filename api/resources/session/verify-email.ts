@@ -5,8 +5,8 @@ import { setVerification, useVerificationToken } from '../../../shared/identity/
 import { hashToken, newToken } from '../../../shared/secrets/random-token.js';
 
 /**
- * Mails the user a link that verifies the address and is valid for a day.
- * Its token is in the fragment, which no server logs. Returns false if this installation sends no e-mail.
+ * Mails a link that verifies the user's address. It is valid for a day. The token is in the link's fragment, which no
+ * server logs. Returns false if this installation sends no e-mail.
  */
 export async function requestVerification(
   db: Db,
@@ -30,7 +30,7 @@ export async function requestVerification(
   });
 }
 
-/** Marks the address as verified. Throws invalid_request if the token is unknown, used or expired. */
+/** Marks an address as verified. Throws invalid_request if the token is unknown, used or expired. */
 export async function confirmVerification(db: Db, token: string): Promise<void> {
   if (await useVerificationToken(db, hashToken(token))) return;
   throw invalidRequest('/token', 'is unknown, used or expired; request another one');

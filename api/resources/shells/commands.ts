@@ -1,5 +1,6 @@
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { AppError, invalidField } from '../../../shared/core/error-registry.js';
+import { logDaysOf } from '../../../shared/logs/model.js';
 import { MAX_SHELLS } from '../../../shared/remote/model.js';
 import {
   countRemoteSessions,
@@ -12,7 +13,9 @@ import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { newToken } from '../../../shared/secrets/random-token.js';
 import type { ServiceKind } from '../../../shared/services/model.js';
 import type { ServiceRow } from '../../../shared/services/rows.js';
+import { assertVariablesPermitted } from '../../../shared/variables/snapshots.js';
 import type { Caller } from '../../http/api-deps.js';
+import type { WriteRequest } from '../../http/route.js';
 import { lockLiveService } from '../services/lock-live-service.js';
 import { assertEntered, findReachableReplica, type ReachableReplica } from './replica-store.js';
 import type { ShellInput } from './schema.js';
@@ -20,11 +23,13 @@ import type { ShellInput } from './schema.js';
 /** Kinds that have replicas. */
 export const REACHABLE_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron', 'postgres', 'redis'];
 
+const DAY_MS = 86_400_000;
+
 /** Who opens a session. */
 export type Opener = Pick<Caller, 'email' | 'userId' | 'kind' | 'credentialId'> & { requestId: string };
 
 type SessionInput = Pick<NewRemoteSession, 'kind'> &
-  Partial<Pick<NewRemoteSession, 'command' | 'columns' | 'rows' | 'port'>>;
+  Partial<Pick<NewRemoteSession, 'command' | 'columns' | 'rows' | 'port' | 'recorded_until'>>;
 
 /** Stores a session with a replica, in the name of who opens it. Returns it with its ticket. */
 export async function storeSession(
@@ -34,7 +39,7 @@ export async function storeSession(
     replica,
     opener,
   }: { service: Pick<ServiceRow, 'id' | 'workspace_id'>; replica: ReachableReplica; opener: Opener },
-  { kind, command = null, columns = null, rows = null, port = null }: SessionInput,
+  { kind, command = null, columns = null, rows = null, port = null, recorded_until = null }: SessionInput,
 ): Promise<{ session: RemoteSessionRow; ticket: string }> {
   const { token, hash } = newToken();
   const session = await insertRemoteSession(
@@ -54,10 +59,19 @@ export async function storeSession(
       columns,
       rows,
       port,
+      recorded_until,
     },
     hash,
   );
   return { session, ticket: token };
+}
+
+interface ShellRequest {
+  service: Pick<ServiceRow, 'id'>;
+  opener: Opener;
+  body: ShellInput;
+  isRecorded: boolean;
+  authorize: WriteRequest['authorize'];
 }
 
 /**
@@ -67,7 +81,7 @@ export async function storeSession(
 export async function prepareShell(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id }, opener, body }: { service: Pick<ServiceRow, 'id'>; opener: Opener; body: ShellInput },
+  { service: { id }, opener, body, isRecorded, authorize }: ShellRequest,
 ): Promise<{ session: RemoteSessionRow; ticket: string }> {
   const { command = null, columns = null, rows = null } = body;
   if ((columns === null) !== (rows === null)) throw invalidField(columns === null ? 'columns' : 'rows', 'is required');
@@ -79,7 +93,10 @@ export async function prepareShell(
   if (open.workspace >= MAX_SHELLS.workspace) throw tooMany(`The workspace has ${open.workspace} open shells`);
   const replica = await findReachableReplica(trx, service, body.replica);
   await assertEntered(trx, replica.host_id);
-  return storeSession(trx, { service, replica, opener }, { kind: 'shell', command, columns, rows });
+  await assertVariablesPermitted(trx, replica.deployment_id, authorize);
+  // Kept as long as the lines that the service logs now.
+  const recorded_until = isRecorded ? new Date(Date.now() + logDaysOf(service.configuration.plan) * DAY_MS) : null;
+  return storeSession(trx, { service, replica, opener }, { kind: 'shell', command, columns, rows, recorded_until });
 }
 
 function tooMany(what: string): AppError {

@@ -6,6 +6,7 @@ import { onlineWorkers } from '../../../shared/workers/store.js';
 /** A replica that somebody can reach. */
 export interface ReachableReplica {
   id: string;
+  deployment_id: string;
   host_id: string;
   task_id: string | null;
   port: number | null;
@@ -25,7 +26,7 @@ export async function findReachableReplica(
     wanted === undefined ? 'deployment_id = :live and run_id is null' : '(id = :wanted or run_id = :wanted)';
   const replica = await oneRow<ReachableReplica>(
     db,
-    `select id, host_id, task_id, port, given_port from replicas
+    `select id, deployment_id, host_id, task_id, port, given_port from replicas
       where service_id = :id and ${which} and desired <> 'stopped' and (pid is not null or task_id is not null)
       order by state = 'ready' desc, generation desc, position, created_at limit 1`,
     { id, live: live_deployment_id, wanted: wanted ?? null },
@@ -45,5 +46,5 @@ export async function assertEntered(db: Db, hostId: string): Promise<void> {
   const workers = (await onlineWorkers(db)).filter(({ host_id }) => host_id === hostId);
   if (workers.length === 0) throw conflict('No worker of its host is online; try again later');
   if (workers.some(({ enters_replicas }) => enters_replicas)) return;
-  throw conflict('This host runs containers without root, in which no shell can be opened. Use a run of a command');
+  throw conflict('The workers of its host open no shells. Update them to the release of this API');
 }

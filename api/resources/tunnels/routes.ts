@@ -21,10 +21,10 @@ export const tunnelRoutes = [
     response: TunnelResponse,
     keyed: false,
     handler: async (request) => {
-      const { deps, trx, caller, body, requestId, note } = request;
+      const { deps, trx, caller, body, requestId, address, note } = request;
       const service = await lockService(request);
       const { session, ticket } = await prepareTunnel(trx, deps, { service, opener: { ...caller, requestId }, body });
-      note({ port: session.port, replica: session.replica_id });
+      note({ port: session.port, replica: session.replica_id, address });
       return { tunnel: presentOpening(session, deps.config, CLIENT_PATHS.tunnel + ticket) };
     },
   }),

@@ -1,5 +1,5 @@
+import type { VariableView } from '../../../shared/variables/store.js';
 import type { VariablePresentation } from './schema.js';
-import type { VariableView } from './store.js';
 
 export function presentVariable(row: VariableView): VariablePresentation {
   return {

@@ -1,11 +1,13 @@
 import type { Static } from 'typebox';
 import { COMPLETE } from '../../../shared/core/database/page.js';
 import { AppError, type ErrorCode } from '../../../shared/core/error-registry.js';
+import { createVariable, updateVariable } from '../../../shared/variables/commands.js';
 import { MAX_VARIABLES, VARIABLES_BYTES, type VariableContent } from '../../../shared/variables/model.js';
+import { setVariables } from '../../../shared/variables/set-variables.js';
+import { deleteVariable, listVariables } from '../../../shared/variables/store.js';
 import { pageRequestOrComplete, presentPage } from '../../http/pagination.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { DeletedResponse, PageQuery } from '../../http/schema.js';
-import { createVariable, updateVariable } from './commands.js';
 import { presentVariable } from './present.js';
 import {
   CreateVariableBody,
@@ -15,8 +17,6 @@ import {
   VariableListResponse,
   VariableResponse,
 } from './schema.js';
-import { setVariables } from './set-variables.js';
-import { deleteVariable, listVariables } from './store.js';
 import { lockOwner, readOwner, type VariablesPath } from './variable-owner.js';
 
 const OWNER_LIMITS = `at most ${MAX_VARIABLES} variables with ${VARIABLES_BYTES} bytes of keys and values together`;
@@ -32,10 +32,10 @@ export const groupVariableRoutes = routesAt(
   'of an environment group',
 );
 
-/** Returns the routes of one collection; `whose` completes their summaries. */
+/** Returns the routes for variables of a service or of a group. `whose` completes their summaries. */
 function routesAt(collection: VariablesPath, operation: 'variable' | 'group-variable', whose: string): Route[] {
   const one = `${collection}/:variableId` as const;
-  // A preview's variables cannot be changed, because it has those of its base service.
+  // Variables of a preview cannot be changed: they are those of its base service.
   const previewErrors: readonly ErrorCode[] = operation === 'variable' ? ['conflict'] : [];
   return [
     defineRoute({
@@ -126,7 +126,7 @@ function routesAt(collection: VariablesPath, operation: 'variable' | 'group-vari
       path: one,
       operation: `${operation}.delete`,
       summary: `Delete a variable ${whose}`,
-      description: 'The next deployment does not have it.',
+      description: 'Deletes the variable. The next deployment is made without it.',
       errors: previewErrors,
       response: DeletedResponse,
       handler: async (request) => {

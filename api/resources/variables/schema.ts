@@ -8,13 +8,13 @@ import {
 } from '../../../shared/variables/model.js';
 import { described, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-/** Metadata only: the API never returns the content of a variable. */
+/** A variable without its value, which the API never returns. */
 const VariableSchema = Strict(
   {
     id: Uuid,
     key: Type.String(),
     kind: oneOf('VariableKind', ['variable', 'reference']),
-    /** Not in the specification, so no caller may rely on it. */
+    /** Optional, because the specification does not have this field. */
     scope: Type.Optional(oneOf('VariableScope', VARIABLE_SCOPES)),
     configured: Type.Boolean(),
     value: Type.Null(),
@@ -34,7 +34,7 @@ const content = {
   scope: Type.Optional(
     described(
       oneOf('VariableScope', VARIABLE_SCOPES),
-      'The deployments that it reaches. Without it, a new variable has all, and one that exists keeps its own',
+      'Which deployments get the variable. If absent, a new variable has all, and an existing one keeps its scope',
     ),
   ),
 };

@@ -1,15 +1,15 @@
 import { assertNoPreview } from '../../../shared/pulls/preview-commands.js';
+import type { VariableOwner } from '../../../shared/variables/store.js';
 import type { ReadRequest, WriteRequest } from '../../http/route.js';
 import { lockGroup, readGroup } from '../environment-groups/find-group.js';
 import { lockService, readService } from '../services/find-service.js';
-import type { VariableOwner } from './store.js';
 
-/** The two collections of variables: a service's and an environment group's. */
+/** Paths of the variables of a service and of an environment group. */
 export type VariablesPath =
   | '/workspaces/:workspaceId/services/:serviceId/variables'
   | '/workspaces/:workspaceId/environment-groups/:groupId/variables';
 
-/** Finds the owner of the path's variables. Throws not_found. */
+/** Finds the service or group whose variables the path names. Throws not_found. */
 export async function readOwner({
   db,
   params,
@@ -18,7 +18,10 @@ export async function readOwner({
   return { groupId: (await readGroup({ db, params })).id };
 }
 
-/** Finds the owner and locks it for a change. Throws not_found, forbidden in a protected environment, conflict for a preview. */
+/**
+ * Finds and locks the service or group of the path. Throws not_found, forbidden in a protected environment, and
+ * conflict for a preview.
+ */
 export async function lockOwner({
   trx,
   params,

@@ -1,23 +1,23 @@
+import { addVolume, deleteVolume, growVolume } from '../../../shared/volumes/commands.js';
 import { findVolume, listVolumes } from '../../../shared/volumes/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
 import { ConfirmBody, DeletedResponse } from '../../http/schema.js';
 import { lockService, readService } from '../services/find-service.js';
-import { addVolume, deleteVolume, growVolume } from './commands.js';
 import { presentVolume } from './present.js';
 import { CreateVolumeBody, ResizeVolumeBody, VolumeListResponse, VolumeResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/volumes';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/volumes/:volumeId';
 
-/** The volumes of a service: folders that outlive its releases. */
+/** Volumes of a service: folders whose content survives a new release. */
 export const volumeRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'volume.list',
     summary: 'List volumes',
-    description: 'The volumes of a service, oldest first: at most five.',
+    description: 'The volumes of a service, at most five, oldest first.',
     response: VolumeListResponse,
     handler: async (request) => {
       const { id } = await readService(request);
@@ -30,7 +30,7 @@ export const volumeRoutes = [
     operation: 'volume.create',
     summary: 'Create a volume',
     description:
-      'The next release mounts it at mountPath. All volumes of a service together have at most the storageGb of its plan, and a service with a volume runs one replica.',
+      'Creates a volume that the next release mounts at mountPath. A service with a volume runs one replica, and its volumes together have at most the storageGb of its plan.',
     body: CreateVolumeBody,
     example: { name: 'uploads', mountPath: '/data', sizeGb: 1 },
     errors: ['conflict', 'capacity_exceeded', 'volume_single_replica'],
@@ -46,7 +46,7 @@ export const volumeRoutes = [
     path: ONE,
     operation: 'volume.update',
     summary: 'Grow a volume',
-    description: 'Makes it larger while it is in use. It never becomes smaller.',
+    description: 'Makes a volume larger, even while it is in use. A volume cannot shrink.',
     body: ResizeVolumeBody,
     example: { sizeGb: 5 },
     errors: ['conflict', 'capacity_exceeded'],
@@ -63,7 +63,7 @@ export const volumeRoutes = [
     operation: 'volume.delete',
     summary: 'Delete a volume',
     description:
-      'Deletes the volume with its content, for good. confirm is its name. If the service runs with it, suspend the service first.',
+      'Deletes a volume and its content permanently. confirm is the name of the volume. If a running service uses the volume, suspend the service first.',
     body: ConfirmBody,
     errors: ['volume_in_use'],
     response: DeletedResponse,

@@ -3,7 +3,7 @@ import { plainLine } from '../../../shared/core/plain-text.js';
 import { MAX_MOUNT_PATH_LENGTH } from '../../../shared/volumes/model.js';
 import { Nullable, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-const SizeGb = Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'In units of 1,000,000,000 bytes' });
+const SizeGb = Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'In GB of 1,000,000,000 bytes' });
 
 const VolumeSchema = Strict(
   {
@@ -11,8 +11,15 @@ const VolumeSchema = Strict(
     name: Type.String(),
     mountPath: Type.String(),
     sizeGb: SizeGb,
-    usedBytes: Type.Integer({ minimum: 0, description: 'When it was last measured; 0 before the first release' }),
-    host: Nullable(Type.String({ description: 'The host that has it; null before the first release' })),
+    usedBytes: Type.Integer({
+      minimum: 0,
+      description: 'Bytes in use at the last measurement; 0 before the first release, and in a swarm',
+    }),
+    host: Nullable(
+      Type.String({
+        description: 'The host or the node of a swarm that has the volume; null before the first release',
+      }),
+    ),
     createdAt: Timestamp,
   },
   'Volume',

@@ -13,7 +13,7 @@ const DEPLOYMENT = Strict({
   branch: Type.String(),
   commitSha: Type.String(),
   commitMessage: Type.String(),
-  error: Type.String({ description: 'Why the deployment failed; empty if it is live' }),
+  error: Type.String({ description: 'Why the deployment failed; empty if the deployment is live' }),
   url: Type.Optional(Type.String({ description: 'The address of the service; absent if it has no visitors' })),
 });
 const RUN = Strict({
@@ -34,7 +34,7 @@ const BUDGET = Strict({
   usedPercent: Nullable(Type.Number()),
 });
 
-/** What is posted to a webhook, by event. `workers/webhooks` sends it. */
+/** What is sent to outgoing webhooks, by event. `workers/webhooks` sends it. */
 export const DELIVERIES: Readonly<Record<WebhookEvent, { description: string; body: TSchema }>> = {
   'deployment.live': { description: 'A deployment went live', body: delivery('deployment.live', DEPLOYMENT) },
   'deployment.failed': { description: 'A deployment failed', body: delivery('deployment.failed', DEPLOYMENT) },
@@ -48,7 +48,7 @@ export const DELIVERIES: Readonly<Record<WebhookEvent, { description: string; bo
 
 function delivery(event: WebhookEvent, data: TSchema): TSchema {
   return Strict({
-    id: Type.String({ ...Uuid, description: 'The id of the delivery; further tries have the same one' }),
+    id: Type.String({ ...Uuid, description: 'The id of the delivery; retries have the same id' }),
     event: Type.Literal(event),
     workspaceId: Uuid,
     createdAt: Timestamp,

@@ -7,7 +7,7 @@ import { CreatedWebhookResponse, CreateWebhookBody, WebhookListResponse, type We
 
 const COLLECTION = '/workspaces/:workspaceId/webhooks';
 
-/** Presents a webhook without its secrets. */
+/** Presents an outgoing webhook without its secret and its sealed fields. */
 function presentWebhook(row: WebhookRow): WebhookView {
   return {
     id: row.id,
@@ -19,14 +19,14 @@ function presentWebhook(row: WebhookRow): WebhookView {
   };
 }
 
-/** Addresses of a workspace to which events are sent, by `workers/webhooks/`. */
+/** Outgoing webhooks: URLs to which `workers/webhooks` sends a workspace's events. */
 export const webhookRoutes = [
   defineRoute({
     method: 'GET',
     path: COLLECTION,
     operation: 'webhook.list',
     summary: 'List webhooks',
-    description: "The workspace's webhooks, newest first. The query of an address is shown as ***.",
+    description: "The workspace's outgoing webhooks, newest first. The query of a URL is shown as ***.",
     query: PageQuery,
     response: WebhookListResponse,
     handler: async (request) => {
@@ -39,12 +39,12 @@ export const webhookRoutes = [
     path: COLLECTION,
     operation: 'webhook.create',
     summary: 'Create a webhook',
-    description: 'Only this answer has the secret that signs the deliveries.',
+    description: 'Creates an outgoing webhook. No other answer contains the secret that signs its deliveries.',
     errors: ['capacity_exceeded'],
     body: CreateWebhookBody,
     status: 201,
     response: CreatedWebhookResponse,
-    // A receipt would store the answer, which contains the secret.
+    // No receipt is stored, because it would contain the secret.
     keyed: false,
     handler: async ({ deps, trx, body, workspace }) => {
       const { url, events } = body;
@@ -57,7 +57,7 @@ export const webhookRoutes = [
     path: `${COLLECTION}/:webhookId`,
     operation: 'webhook.delete',
     summary: 'Delete a webhook',
-    description: 'Deliveries that wait for it are not sent.',
+    description: 'Deletes the webhook. Deliveries that wait are not sent.',
     response: DeletedResponse,
     handler: async ({ trx, params, workspace }) => {
       if (!(await deleteWebhook(trx, workspace.row.id, params.webhookId))) throw new AppError('not_found');

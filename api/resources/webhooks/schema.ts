@@ -26,5 +26,5 @@ export const CreateWebhookBody = Strict({
   }),
   events: Events,
 });
-/** The secret appears in this answer only. */
+/** No other answer contains the secret. */
 export const CreatedWebhookResponse = Strict({ webhook: Strict({ ...FIELDS, secret: Type.String() }) });

@@ -11,11 +11,13 @@ import { lockWorkspace, updateWorkspaceConfiguration } from '../../../shared/wor
 export interface UpdateWorkspaceInput {
   workspaceId: string;
   changes: Partial<WorkspaceConfiguration>;
-  /** API keys cannot consent to paid compute or automatic payment (specification, Authentication 6). */
+  /**
+   * False for API keys, which cannot consent to paid compute or automatic payment (specification, Authentication 6).
+   */
   mayConsent: boolean;
 }
 
-/** Changes settings of a workspace. Throws not_found, and forbidden if a key would consent to payment. */
+/** Changes a workspace's settings. Throws not_found, and forbidden if an API key would consent to payment. */
 export async function updateWorkspace(
   trx: Transaction,
   { workspaceId, changes, mayConsent }: UpdateWorkspaceInput,

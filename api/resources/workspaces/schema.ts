@@ -3,7 +3,7 @@ import { ROLES } from '../../../shared/identity/policy.js';
 import { PartialWorkspaceConfigurationSchema, WorkspaceConfigurationSchema } from '../../../shared/workspaces/model.js';
 import { Nullable, oneOf, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
-/** `limit` is null if the plan sets no limit. */
+/** `limit` is null if the plan has no limit. */
 const Allowance = Strict({ used: Type.Number(), limit: Nullable(Type.Number()) });
 
 export const WorkspaceSchema = Strict(
@@ -12,7 +12,7 @@ export const WorkspaceSchema = Strict(
     name: Type.String(),
     plan: Type.String(),
     role: oneOf('Role', ROLES),
-    /** Amounts are in `currency`. `budgetUsedPercent` is null without a budget; `alerts` are this month's. */
+    /** Amounts are in `currency`. `budgetUsedPercent` is null without a budget; `alerts` are those of this month. */
     billing: Strict({
       currency: Type.String(),
       budget: Type.Number(),
@@ -21,7 +21,7 @@ export const WorkspaceSchema = Strict(
       budgetUsedPercent: Nullable(Type.Number()),
       alerts: Type.Array(Strict({ threshold: Type.Integer(), sentAt: Nullable(Timestamp) })),
     }),
-    /** What the plan allows, and how much of it is used. Build minutes count from the first of the month (UTC). */
+    /** Limits of the plan, and usage. Build minutes are counted from the first of the month (UTC). */
     entitlements: Strict({
       services: Allowance,
       buildMinutes: Allowance,
@@ -35,7 +35,7 @@ export const WorkspaceSchema = Strict(
 export type WorkspaceView = Static<typeof WorkspaceSchema>;
 
 export const WorkspaceResponse = Strict({ workspace: WorkspaceSchema });
-/** Without billing and usage, which only the answer for one workspace has. */
+/** The list leaves out billing and usage, which only the answer for one workspace has. */
 export const WorkspaceListResponse = Strict({
   workspaces: Type.Array(Strict({ id: Uuid, name: Type.String(), plan: Type.String(), role: oneOf('Role', ROLES) })),
 });

@@ -21,7 +21,7 @@ export function unreachable(): ApiError {
   return new ApiError(0, { error: { code: 'internal_error', message: 'The API cannot be reached' } });
 }
 
-/** The token from /api/bootstrap that writes need. It exists only in this page. */
+/** The CSRF token from /api/bootstrap, which writes need. It is stored in no cookie and no storage. */
 let csrfToken = '';
 export function setCsrfToken(token: string): void {
   csrfToken = token;
@@ -44,7 +44,6 @@ interface Sent {
 type Input<O> = { signal?: AbortSignal } & (PathOf<O> extends undefined ? { path?: undefined } : { path: PathOf<O> }) &
   (QueryOf<O> extends undefined ? { query?: undefined } : { query?: QueryOf<O> }) & { body?: BodyOf<O> };
 
-/** Reads; throws ApiError. */
 export function get<P extends PathsWith<'get'>>(path: P, input: Input<OperationOf<P, 'get'>>) {
   return send<Answer<OperationOf<P, 'get'>>>('GET', path, input as Sent);
 }
@@ -61,7 +60,7 @@ export function remove<P extends PathsWith<'delete'>>(path: P, input: Input<Oper
   return send<Answer<OperationOf<P, 'delete'>>>('DELETE', path, input as Sent);
 }
 
-/** Returns the address of an operation. Sessions live outside the versioned API. */
+/** Returns the URL of an operation. Routes of the session are not below the version. */
 function addressOf(path: string, { path: values = {}, query = {} }: Sent): string {
   const root = /^\/(bootstrap|session)/.test(path) ? '/api' : '/api/v1';
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
@@ -79,7 +78,7 @@ async function send<T>(method: string, path: string, sent: Sent): Promise<T> {
   try {
     return await once<T>(method, path, sent, key);
   } catch (error) {
-    // Another window has signed in or out meanwhile, which changed the cookie and its token.
+    // Another window has signed in or out, which changed the session's cookie and so its CSRF token.
     if (!(error instanceof ApiError) || error.code !== 'csrf_failed' || path.startsWith('/session')) throw error;
     const { csrfToken: token } = await once<{ csrfToken: string }>('GET', '/bootstrap', {}, null);
     setCsrfToken(token);
@@ -110,7 +109,7 @@ async function once<T>(method: string, path: string, sent: Sent, key: string | n
   throw new ApiError(response.status, answer as Partial<Schemas['ErrorResponse']>);
 }
 
-/** crypto.randomUUID is not used, because browsers have it over TLS only. */
+/** Not crypto.randomUUID, which browsers offer over TLS only. */
 function randomKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

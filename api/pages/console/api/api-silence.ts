@@ -1,6 +1,9 @@
 import { useSyncExternalStore } from 'react';
 
-/** Since when the API has not answered, if so, and until when it asked us to wait. */
+/**
+ * The time since which the API has not answered; null if it answers. Polls wait until `waitUntil` if the API asked for
+ * a pause.
+ */
 let silentSince: number | null = null;
 let waitUntil = 0;
 let lastAnswer = Date.now();
@@ -10,7 +13,6 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-/** Notes any answer of the API. */
 export function noteAnswer(): void {
   lastAnswer = Date.now();
   if (silentSince === null) return;
@@ -18,21 +20,20 @@ export function noteAnswer(): void {
   tell();
 }
 
-/** Notes that a request got no answer. */
 export function noteSilence(): void {
   if (silentSince !== null) return;
   silentSince = lastAnswer;
   tell();
 }
 
-/** Notes the pause that the API asked for (Retry-After), in milliseconds. */
+/** Records the pause that the API asked for (Retry-After), in milliseconds. */
 export function noteWait(milliseconds: number): void {
   waitUntil = Math.max(waitUntil, Date.now() + milliseconds);
 }
 
 /**
- * Returns the milliseconds until the next poll.
- * This is its usual interval, or the rest of the pause that the API asked for.
+ * Returns the milliseconds until the next poll: `pace`, or the rest of the pause that the API asked for if that is
+ * longer.
  */
 export function pollDelay(pace: number): number {
   return Math.max(pace, waitUntil - Date.now());
@@ -40,7 +41,7 @@ export function pollDelay(pace: number): number {
 
 window.addEventListener('offline', noteSilence);
 
-/** Returns the time of the last answer before the silence, in milliseconds; null while the API answers. */
+/** Returns when the API answered last, in milliseconds; null while it answers. */
 export function useSilence(): number | null {
   return useSyncExternalStore(
     (listener) => {

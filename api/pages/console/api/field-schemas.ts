@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { ApiError, unreachable } from './api-client.js';
 
-/** The schema of one field of a configuration in the API's document. */
+/** The OpenAPI schema of one configuration field. */
 export interface FieldSchema {
   $ref?: string;
   type?: string;
@@ -19,7 +19,9 @@ interface ApiDocument {
   components: { schemas: Record<string, FieldSchema & { properties?: FieldSchemas }> };
 }
 
-/** Returns the fields of a schema as the API's document describes them. Read once: it changes with the version only. */
+/**
+ * Returns the fields of a schema from the OpenAPI document. It is read once, because it changes only with the version.
+ */
 export function useFieldSchemas(name: 'ServiceConfiguration' | 'WorkspaceConfiguration') {
   return useQuery<FieldSchemas, ApiError>({
     queryKey: ['document', name],

@@ -9,7 +9,10 @@ type User = Schemas['User'];
 interface Session {
   user: User | null;
   workspaces: Workspace[];
-  /** True from the end of a session until the next sign-in. The page below keeps its input. */
+  /**
+   * True from the end of a session until the next sign-in. The page stays mounted below the sign-in form, so that input
+   * is not lost.
+   */
   expired: boolean;
   welcome: (bootstrap: Bootstrap) => void;
   signOut: () => Promise<void>;
@@ -18,7 +21,7 @@ interface Session {
 
 const SessionContext = createContext<Session | null>(null);
 
-/** Reads who is signed in before anything else is drawn. */
+/** Reads the session before anything else is drawn. */
 export function SessionProvider({
   children,
   loading,
@@ -35,7 +38,7 @@ export function SessionProvider({
   const welcome = useCallback((bootstrap: Bootstrap) => {
     setCsrfToken(bootstrap.csrfToken);
     setKnown((before) => {
-      // Another user has signed in, and must not see the previous user's data.
+      // Another user has signed in, who must not see the previous user's cached data.
       if (before?.user && bootstrap.user && before.user.id !== bootstrap.user.id) queryClient.clear();
       return bootstrap;
     });
@@ -83,7 +86,7 @@ export function useSession(): Session {
 
 const ROLES: readonly Role[] = ['viewer', 'developer', 'admin', 'owner'];
 
-/** Returns, in words, why the caller lacks a role's rights; null if the caller has them. */
+/** Returns the reason why the user's role does not suffice; null if it does. */
 export function useRefusal(workspaceId: string, needed: Role): string | null {
   const { user, workspaces } = useSession();
   const role = workspaces.find(({ id }) => id === workspaceId)?.role ?? 'viewer';
@@ -92,7 +95,6 @@ export function useRefusal(workspaceId: string, needed: Role): string | null {
   return null;
 }
 
-/** Signs in; throws ApiError. */
 export function signIn(body: { email: string; password: string; otp?: string }): Promise<Bootstrap> {
   return post('/session', { body });
 }
@@ -101,7 +103,7 @@ export function signInWithLink(body: { token: string; otp?: string }): Promise<B
   return post('/session/link', { body });
 }
 
-/** Makes the account of a person who was invited, and signs in; throws ApiError. */
+/** Creates the account of an invited person, and signs in. */
 export function acceptInvitation(body: { token: string; password: string }): Promise<Bootstrap> {
   return post('/session/invitation', { body });
 }

@@ -1,6 +1,6 @@
 import type { components, paths } from './schema.js';
 
-/** The types of the API's OpenAPI document, which `npm run types` generates. */
+/** Types of the OpenAPI document, which `npm run types` generates. */
 export type Schemas = components['schemas'];
 
 export type Service = Schemas['Service'];
@@ -14,19 +14,17 @@ export type Canvas = Schemas['Canvas'];
 export type Detection = Schemas['Detection'];
 export type Role = Workspace['role'];
 
-/** The paths of the document without the version: `addressOf` adds it. */
+/** Paths without the version, which `addressOf` adds. */
 type Paths = {
   [P in keyof paths as P extends `/v1${infer Unversioned}` ? Unversioned : P]: paths[P];
 };
 
-/** Paths that have an operation of a method. */
 export type PathsWith<Method extends string> = {
   [P in keyof Paths]: Paths[P] extends Record<Method, unknown> ? P : never;
 }[keyof Paths];
 
 export type OperationOf<P extends keyof Paths, Method> = Method extends keyof Paths[P] ? Paths[P][Method] : never;
 
-/** What an operation answers when it succeeds. */
 export type Answer<O> = O extends { responses: infer R }
   ? R extends { 200: { content: { 'application/json': infer T } } }
     ? T

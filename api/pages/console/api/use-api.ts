@@ -16,14 +16,14 @@ const IDLE_MS = 15_000;
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // The API is often on this machine, which may have no network.
+      // By default no request is sent without a network, but the API is often on the same machine.
       networkMode: 'always',
       staleTime: 500,
       gcTime: 5 * 60_000,
       retry: (count, error) => count < 2 && error instanceof ApiError && error.status >= 500,
       retryDelay: () => pollDelay(1000),
     },
-    // Answers are not kept, because they may contain a secret that is shown once.
+    // Answers of writes are not cached, because some contain a secret.
     mutations: { networkMode: 'always', retry: false, gcTime: 0 },
   },
 });
@@ -32,23 +32,22 @@ type Read<P extends PathsWith<'get'>> = OperationOf<P, 'get'>;
 
 interface Options<T> {
   /**
-   * True while work is in progress. Then the page polls each second, otherwise every 15 seconds, and never while it is
-   * hidden.
+   * Returns true while work is in progress. The page then polls each second, otherwise every 15 seconds. A hidden page
+   * does not poll.
    */
   working?: (data: T) => boolean;
   enabled?: boolean;
-  /** False if the resource never changes by itself. */
+  /** False if the resource changes only by the user's own writes. */
   poll?: boolean;
-  /** Shows the data of other parameters until the new data arrives. */
+  /** Shows the data of the previous parameters until the new data arrives. */
   keep?: boolean;
 }
 
-/** Returns the key of a read, for `refresh`. */
 export function keyOf(path: string, values: object = {}, query: object = {}): QueryKey {
   return [path, values, query];
 }
 
-/** Reads a resource, and keeps the data current while the page is visible. */
+/** Reads a resource, and polls it while the page is visible. */
 export function useGet<P extends PathsWith<'get'>>(
   path: P,
   input: { path?: PathOf<Read<P>>; query?: QueryOf<Read<P>> },
@@ -62,21 +61,22 @@ export function useGet<P extends PathsWith<'get'>>(
     refetchOnWindowFocus: poll,
     refetchInterval: ({ state }) => {
       if (!poll) return false;
-      // A missing or forbidden resource will not appear by polling each second.
+      // After an error, polling each second would not help. Without a connection (status 0), it polls a little more
+      // often.
       if (state.error) return pollDelay(state.error.status === 0 ? 2 * WORKING_MS : IDLE_MS);
       return pollDelay(state.data !== undefined && working(state.data) ? WORKING_MS : IDLE_MS);
     },
   });
 }
 
-/** Asks again for everything below these paths. */
+/** Reads resources below these paths again; all resources if none is given. */
 function refresh(...paths: string[]): Promise<unknown> {
   return queryClient.invalidateQueries({
     predicate: ({ queryKey }) => paths.length === 0 || paths.some((path) => String(queryKey[0]).startsWith(path)),
   });
 }
 
-/** Returns a mutation, and the queries that are refetched after it. */
+/** Returns a mutation that afterwards reads all resources of the page again. */
 export function useWrite<Input = void, T = unknown>(
   write: (input: Input) => Promise<T>,
   { onDone }: { onDone?: (answer: T, input: Input) => unknown } = {},
@@ -87,7 +87,7 @@ export function useWrite<Input = void, T = unknown>(
       void refresh();
       await onDone?.(answer, input);
     },
-    // A failed write may still have changed something.
+    // A failed write may have changed something even so.
     onError: () => void refresh(),
   });
 }

@@ -8,7 +8,7 @@ import c from './shell.module.css';
 
 const PATH = '/session/invitations';
 
-/** The invitations that the user can accept or decline. Draws nothing if there are none. */
+/** The user's open invitations. Shows nothing if there are none. */
 export function OwnInvitations() {
   const { reload } = useSession();
   const { data } = useGet(PATH, {});

@@ -6,7 +6,6 @@ import { Empty, ErrorNotice, Skeleton } from '../ui/states.js';
 import { OwnInvitations } from './own-invitations.js';
 import c from './shell.module.css';
 
-/** Shown until it is known who is signed in. */
 export function StartSkeleton() {
   return (
     <>
@@ -33,7 +32,6 @@ export function StartFailed({ error, retry }: { error: ApiError; retry: () => vo
   );
 }
 
-/** Redirects to the first workspace. */
 export function Home() {
   const { workspaces } = useSession();
   const [first] = workspaces;

@@ -21,7 +21,7 @@ const Invitation = lazy(() =>
   import('./sign-in/invitation-page.js').then(({ InvitationPage }) => ({ default: InvitationPage })),
 );
 
-/** Removes an invitation's token from the address, so that no history contains it. */
+/** Returns an invitation's token, and removes it from the URL and so from the browser's history. */
 function takeInvitation(): string | null {
   if (location.pathname !== '/invitation' || location.hash.length < 2) return null;
   const token = location.hash.slice(1);
@@ -29,7 +29,10 @@ function takeInvitation(): string | null {
   return token;
 }
 
-/** Shows pages only with a session. If a session ends, the page stays below the sign-in form and keeps its input. */
+/**
+ * Shows its pages only if the user is signed in. If the session ends, the page stays mounted below the sign-in form, so
+ * that input is not lost.
+ */
 export function Gate() {
   const { user, expired } = useSession();
   const [linked, setLinked] = useState(() => location.pathname === '/sign-in' && location.hash.length > 1);
@@ -66,7 +69,6 @@ export function Gate() {
   );
 }
 
-/** The frame of every page of a workspace. */
 export function WorkspaceShell() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const { workspaces } = useSession();
@@ -75,7 +77,7 @@ export function WorkspaceShell() {
     document.title = workspace ? `${workspace.name} · Ranvier` : 'Ranvier';
   }, [workspace]);
   const params = { workspaceId };
-  // If a page has its own primary button, this one becomes a secondary button.
+  // On pages with a primary button of their own, "New" is a secondary button.
   const path = useLocation({ select: ({ pathname }) => pathname });
   const leads = !/\/(s\/|new$|settings|account$)/.test(path);
   return (

@@ -1,4 +1,4 @@
-/** The platform's logo: a nerve fibre with its nodes. */
+/** The logo: a nerve fibre with its nodes of Ranvier. */
 export function Brand() {
   return (
     <svg viewBox="0 0 32 32" aria-hidden="true">

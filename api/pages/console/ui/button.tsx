@@ -11,14 +11,13 @@ function classOf(look: Look, small: boolean): string {
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'disabled'> {
   look?: Look;
   small?: boolean;
-  /** True while the action that it started is running. */
   pending?: boolean;
-  /** Why the button is disabled. It can still be focused, and then shows this reason. */
+  /** Why the button is disabled. The button can still be focused, and then shows the reason. */
   refusal?: string | null;
   disabled?: boolean;
 }
 
-/** A button. A refused one stays visible and focusable, and shows why it does nothing. */
+/** A button. With `refusal`, it does nothing and shows the reason when it is focused. */
 export function Button({
   look = 'plain',
   small = false,
@@ -43,7 +42,6 @@ export function Button({
   );
 }
 
-/** A link that looks like a button. */
 export function LinkButton({
   look = 'plain',
   small = false,
@@ -57,7 +55,7 @@ export function LinkButton({
   );
 }
 
-/** A link to a page outside of the console, which opens in a new tab. */
+/** A link to another site, which opens in a new tab. */
 export function OutLink({ href, children, look }: { href: string; children: ReactNode; look?: Look }) {
   return (
     <a href={href} target="_blank" rel="noreferrer" className={look ? classOf(look, false) : undefined}>

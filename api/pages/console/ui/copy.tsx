@@ -1,7 +1,7 @@
 import { Button } from './button.js';
 import { toast } from './toast.js';
 
-/** Copies a text. Browsers offer the clipboard only over TLS and on localhost. */
+/** Copies a text. Without TLS, browsers offer no clipboard, so the user is asked to copy by hand. */
 async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -11,7 +11,7 @@ async function copy(text: string): Promise<void> {
   }
 }
 
-/** `what` names the text for screen readers, such as "the address". */
+/** `what` names the text for screen readers, such as "the URL". */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   return (
     <Button small aria-label={`Copy ${what}`} onClick={() => void copy(text)}>

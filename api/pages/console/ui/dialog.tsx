@@ -7,7 +7,7 @@ import o from './overlay.module.css';
 import { ErrorNotice } from './states.js';
 import s from './ui.module.css';
 
-/** A dialog over the page. Escape or its Close button closes it, and the focus returns. */
+/** A modal dialog. Escape and the Close button close it, and the focus returns to where it was. */
 export function Dialog({
   title,
   open,
@@ -38,7 +38,7 @@ export function DialogFoot({ children }: { children: ReactNode }) {
   return <div className={o.foot}>{children}</div>;
 }
 
-/** Asks before an action that cannot be undone. If the API requires a confirmation, the user types the name. */
+/** Asks for confirmation. With `name`, the user must type the name, because the action cannot be undone. */
 export function ConfirmDialog({
   title,
   name,
@@ -50,13 +50,13 @@ export function ConfirmDialog({
   children,
 }: {
   title: string;
-  /** The text that the user must type. If absent, a click suffices. */
+  /** The text that the user must type; a click suffices if absent. */
   name?: string;
   action: string;
   open: boolean;
   onClose: () => void;
   onConfirm: () => void;
-  /** The write that `onConfirm` starts. */
+  /** State of the write that `onConfirm` starts. */
   write: { isPending: boolean; error: ApiError | null };
   children: ReactNode;
 }) {

@@ -13,7 +13,7 @@ interface Around {
   error?: string | undefined;
 }
 
-/** Returns the ids that connect a control with its label, hint and error. */
+/** Returns ids that connect a control with its label, help and error for screen readers. */
 function useTies({ hint, error }: Around) {
   const id = useId();
   const described = [hint === undefined ? '' : `${id}-hint`, error ? `${id}-error` : ''].filter((part) => part !== '');

@@ -5,16 +5,15 @@ import { Status, type Tone } from './status.js';
 import { Ago, Duration } from './time.js';
 import s from './ui.module.css';
 
-/** The most rows in one answer of the API. */
 const MAX_LIMIT = 200;
 export const FIRST_ROWS = 30;
 
-/** Returns how many rows to request when the reader asks for older ones. */
+/** Returns the number of rows to request after a click on "Show older". */
 function moreThan(limit: number): number {
   return Math.min(MAX_LIMIT, limit + 2 * FIRST_ROWS);
 }
 
-/** A row of a list of events: its status, title, time and duration, and buttons for it. */
+/** A row of a list: status, title, time, duration, and buttons. */
 export function HistoryRow({
   status: { tone, text },
   title,
@@ -53,7 +52,7 @@ export function HistoryRow({
   );
 }
 
-/** A button that loads older rows while there are any and the API's limit allows more. */
+/** A button that loads older rows, as far as the API's limit allows. */
 export function ShowOlder({
   hasMore,
   limit,

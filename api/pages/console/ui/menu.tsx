@@ -3,7 +3,6 @@ import type { ReactElement, ReactNode } from 'react';
 import o from './overlay.module.css';
 import s from './ui.module.css';
 
-/** A button that opens a menu. */
 export function Menu({
   label,
   trigger,
@@ -37,7 +36,7 @@ export function MenuItem({
 }: {
   onClick?: () => void;
   disabled?: boolean;
-  /** Makes the item a link. */
+  /** The link that the item becomes; a button if absent. */
   render?: ReactElement<Record<string, unknown>>;
   children: ReactNode;
 }) {

@@ -1,4 +1,4 @@
-/** Field → value of the API → the words that the console shows for it. Other values are shown as they are. */
+/** Field → value in the API → label in the console. Values without a label are shown as they are. */
 const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   autoDeploy: { off: 'Off', commit: 'On every commit' },
   buildMethod: {
@@ -48,7 +48,6 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   sourceType: { repository: 'Git repository', image: 'Container image', push: 'Git push to this platform' },
 };
 
-/** Returns the words for a value of a field with fixed values. */
 export function optionLabel(field: string, value: string): string {
   return LABELS[field]?.[value] ?? value;
 }

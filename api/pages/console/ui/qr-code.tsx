@@ -1,9 +1,12 @@
 import { encode } from 'uqr';
 
-/** Pixels per side of one module. */
+/** Pixels per side of one square of the code. */
 const SCALE = 4;
 
-/** A QR code, black on white in both themes, because cameras cannot read the inverse. It is made in the browser. */
+/**
+ * A QR code. It is black on white in both themes, because cameras cannot read the inverse. The browser makes it, so
+ * that no server gets the secret.
+ */
 export function QrCode({ text, title }: { text: string; title: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 });
   const modules = data.flatMap((row, y) => row.flatMap((dark, x) => (dark ? [`M${x} ${y}h1v1h-1z`] : [])));

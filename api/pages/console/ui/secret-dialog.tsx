@@ -5,7 +5,7 @@ import { Dialog, DialogFoot } from './dialog.js';
 import { TextField } from './field.js';
 import o from './overlay.module.css';
 
-/** Shows texts that the API returns once, such as a new secret. Closing the dialog removes them from the page. */
+/** Shows secrets that the API returns only once. Closing the dialog removes them from the page. */
 export function SecretDialog({
   title,
   secrets,
@@ -13,7 +13,7 @@ export function SecretDialog({
   children,
 }: {
   title: string;
-  /** The texts to show; null keeps the dialog closed. */
+  /** The secrets; null keeps the dialog closed. */
   secrets: readonly { label: string; value: string }[] | null;
   onClose: () => void;
   children?: ReactNode;

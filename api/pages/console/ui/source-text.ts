@@ -1,6 +1,6 @@
 import type { Service, ServiceConfiguration } from '../api/types.js';
 
-/** Returns the source of a service, short enough for a card. */
+/** Describes a service's repository, image or database version, short enough for a card. */
 export function sourceText({ kind, configuration }: Pick<Service, 'kind' | 'configuration'>): string {
   if (kind === 'postgres') return `PostgreSQL ${configuration.databaseVersion}`;
   if (kind === 'redis') return 'Redis';
@@ -11,7 +11,7 @@ export function sourceText({ kind, configuration }: Pick<Service, 'kind' | 'conf
   return `${repositoryName(configuration)} · ${configuration.branch}`;
 }
 
-/** "owner/name" of an address, or the last two folders of a path. */
+/** Returns "owner/name" from a URL, or the last two folders of a path. */
 export function repositoryName({ repository }: Pick<ServiceConfiguration, 'repository'>): string {
   const path = repository
     .replace(/^[a-z+]+:\/\/[^/]*\//i, '')
@@ -20,7 +20,6 @@ export function repositoryName({ repository }: Pick<ServiceConfiguration, 'repos
   return path.split('/').filter(Boolean).slice(-2).join('/') || repository;
 }
 
-/** Returns true for the kinds that have no repository and no commits. */
 export function isDatabase(kind: Service['kind']): boolean {
   return kind === 'postgres' || kind === 'redis';
 }

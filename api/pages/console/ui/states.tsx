@@ -6,7 +6,7 @@ import n from './states.module.css';
 import { Glyph, type Tone } from './status.js';
 import s from './ui.module.css';
 
-/** A placeholder with the height of the coming content, so that nothing jumps. */
+/** A placeholder of the same height as the content, so that the page does not jump. */
 export function Skeleton({ rows = 1, height = 44 }: { rows?: number; height?: number }) {
   return (
     <div className={s.stack} role="status">
@@ -18,7 +18,6 @@ export function Skeleton({ rows = 1, height = 44 }: { rows?: number; height?: nu
   );
 }
 
-/** A message in a box: what happened, and what can be done. */
 export function Notice({ tone, title, children }: { tone: Tone; title?: string; children?: ReactNode }) {
   const look = tone === 'bad' ? n.noticeBad : tone === 'warn' ? n.noticeWarn : tone === 'good' ? n.noticeGood : '';
   return (
@@ -32,7 +31,7 @@ export function Notice({ tone, title, children }: { tone: Tone; title?: string; 
   );
 }
 
-/** Shows why a request failed, its id in the API's log, and a button to try again. */
+/** Shows why a request failed, the request's id in the API's log, and a button to try again. */
 export function ErrorNotice({
   error,
   title,
@@ -67,7 +66,7 @@ export function ErrorNotice({
   );
 }
 
-/** An empty list: what it is for, and one button to begin. */
+/** An empty list: what it is for, and one button. */
 export function Empty({ title, children, action }: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <div className={n.empty}>
@@ -78,7 +77,7 @@ export function Empty({ title, children, action }: { title: string; children?: R
   );
 }
 
-/** Shows the state of a read: skeleton, failure or data. If a later read fails, old data stays and a banner says so. */
+/** Shows a query's skeleton, error or data. If a later poll fails, the old data stays, with a banner. */
 export function Loaded<T>({
   query,
   skeleton = <Skeleton rows={4} />,

@@ -1,7 +1,7 @@
 import type { Deployment, Run, Service } from '../api/types.js';
 import s from './ui.module.css';
 
-/** A status, shown by a shape, a word and a colour. */
+/** The tone of a status, which decides its colour and shape. */
 export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'plain';
 
 export function Glyph({ tone, className = '' }: { tone: Tone; className?: string | undefined }) {
@@ -38,7 +38,7 @@ export function Status({ tone, children }: { tone: Tone; children: string }) {
   );
 }
 
-/** Returns a service's present status in one line. */
+/** Describes a service's current status in one line. */
 export function serviceStatus(service: Service): { tone: Tone; text: string } {
   if (service.archived) return { tone: 'plain', text: 'Archived' };
   switch (service.status) {
@@ -78,7 +78,7 @@ export function isUnfinished({ finishedAt }: Pick<Deployment, 'finishedAt'>): bo
   return finishedAt === null;
 }
 
-/** The text for each status of a service without further details. */
+/** The text of each status that needs no further details of the service. */
 export const PLAIN_STATUS: Record<Service['status'], { tone: Tone; text: string }> = {
   not_deployed: { tone: 'plain', text: 'Not deployed' },
   deploying: { tone: 'busy', text: 'Deploying' },

@@ -1,7 +1,7 @@
 import { useLocation } from '@tanstack/react-router';
 import { type ReactNode, useLayoutEffect, useRef } from 'react';
 
-/** Tabs that link to sibling pages. On a narrow screen they scroll, with the current page's tab in view. */
+/** Links to sibling pages. On a narrow screen they scroll, and the current page's tab is in view. */
 export function Tabs({
   label,
   className,

@@ -8,7 +8,7 @@ function kept(): Theme {
   return value === 'light' || value === 'dark' ? value : 'system';
 }
 
-/** Applies the theme that was chosen in this browser, or the system's. */
+/** Applies the theme that the user chose in this browser; the system's if none was chosen. */
 export function applyTheme(): void {
   const theme = kept();
   if (theme === 'system') delete document.documentElement.dataset.theme;

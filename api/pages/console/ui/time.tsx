@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** Returns the current time and updates it at this interval; null for no updates. */
+/** Returns the current time, and draws again at this interval; with null, never. */
 export function useNow(everyMs: number | null): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -23,7 +23,7 @@ const STEPS: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
 const ABSOLUTE = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 
-/** "3 min. ago", with the exact time as its title. */
+/** How long ago a time was ("3 min. ago"), with the exact time as a tooltip. */
 export function Ago({ at }: { at: string }) {
   const now = useNow(20_000);
   const time = new Date(at).getTime();
@@ -38,7 +38,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** "0.4 s", "14 s", "3 min 5 s". */
+/** Formats a duration: "0.4 s", "14 s", "3 min 5 s". */
 export function durationText(milliseconds: number): string {
   const seconds = Math.max(0, milliseconds) / 1000;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -48,7 +48,7 @@ export function durationText(milliseconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** The duration between two times, or until now. */
+/** The duration between two times; until now if `to` is null. */
 export function Duration({ from, to }: { from: string; to: string | null }) {
   const now = useNow(to === null ? 500 : null);
   return <span>{durationText((to === null ? now : Date.parse(to)) - Date.parse(from))}</span>;

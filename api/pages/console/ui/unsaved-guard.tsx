@@ -2,7 +2,6 @@ import { useBlocker } from '@tanstack/react-router';
 import { Button } from './button.js';
 import { Dialog, DialogFoot } from './dialog.js';
 
-/** Asks before the user leaves a page with unsaved input. */
 export function UnsavedGuard({ dirty }: { dirty: boolean }) {
   const { status, proceed, reset } = useBlocker({
     shouldBlockFn: () => dirty,

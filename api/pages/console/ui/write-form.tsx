@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A form that starts a write when it is submitted, if it is complete and no write is running. */
+/** A form that starts a mutation when it is submitted, unless it is incomplete or the mutation is running. */
 export function WriteForm({
   write: { isPending, mutate },
   ready,

@@ -9,7 +9,6 @@ import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import { SecondFactor } from './second-factor.js';
 
-/** The user's account and how it is protected. */
 export function AccountPage() {
   const { user } = useSession();
   if (!user) return null;
@@ -30,7 +29,7 @@ export function AccountPage() {
   );
 }
 
-/** Sends the link that verifies the user's address. Users without a verified address can only read. */
+/** Mails a link that verifies the user's e-mail address. A user without a verified address can only read. */
 function Verification() {
   const { reload } = useSession();
   const send = useWrite(() => post('/session/verification', {}), {

@@ -13,7 +13,7 @@ import { toast } from '../../ui/toast.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
 
-/** Sets up the second factor: a code of an authenticator in addition to the password. */
+/** Turns the second factor on or off: a code of an authenticator application in addition to the password. */
 export function SecondFactor({ enabled }: { enabled: boolean }) {
   const [open, setOpen] = useState(false);
   return (
@@ -34,13 +34,13 @@ export function SecondFactor({ enabled }: { enabled: boolean }) {
           </Button>
         </div>
       </div>
-      {/* Its state, with the password and the secret in it, lives only as long as the dialog. */}
+      {/* Mounted only while it is open, so that password and secret do not stay in memory. */}
       {open ? enabled ? <Remove onClose={() => setOpen(false)} /> : <Enrol onClose={() => setOpen(false)} /> : null}
     </section>
   );
 }
 
-/** Returns a callback for after a change of the second factor, when the session gets a new cookie and token. */
+/** Returns a callback for after the change: the session got a new cookie and CSRF token, so it is read again. */
 function useRotation(onClose: () => void, text: string) {
   const { reload } = useSession();
   return async ({ csrfToken }: { csrfToken: string }) => {

@@ -6,6 +6,7 @@ import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
+import { isDatabase } from '../../ui/source-text.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import { RUN_STATUS } from '../../ui/status.js';
 import { Ago } from '../../ui/time.js';
@@ -21,12 +22,13 @@ function isOpen({ status }: Backup): boolean {
   return status === 'queued' || status === 'running';
 }
 
-/** The backups of a database with their verification status, and buttons to restore them. */
 export function BackupsPage() {
   const path = useServicePath();
   const service = useService();
   const role = useRefusal(path.workspaceId, 'developer');
-  const refusal = role ?? (service.liveDeploymentId === null ? 'The database has no data yet: deploy it first' : null);
+  const hasVolumes = !isDatabase(service.kind);
+  const what = hasVolumes ? 'service' : 'database';
+  const refusal = role ?? (service.liveDeploymentId === null ? `The ${what} has no data yet: deploy it first` : null);
   const [chosen, setChosen] = useState<Backup | null>(null);
   const [leaving, setLeaving] = useState<Backup | null>(null);
   const [limit, setLimit] = useState(FIRST_ROWS);
@@ -35,7 +37,9 @@ export function BackupsPage() {
     { path, query: { limit } },
     { working: ({ backups }) => backups.some(isOpen), keep: true },
   );
-  const start = useWrite(() => post(PATH, { path }), { onDone: () => toast('A backup is queued') });
+  const start = useWrite((pause: boolean) => post(PATH, { path, body: pause ? { pause } : {} }), {
+    onDone: () => toast('A backup is queued'),
+  });
   const restore = useWrite(
     (backupId: string) =>
       post(`${PATH}/{backupId}/restore`, { path: { ...path, backupId }, body: { confirm: service.name } }),
@@ -59,9 +63,16 @@ export function BackupsPage() {
       <section className={u.card}>
         <div className={u.cardHead}>
           <h2>{backupEnabled ? `Daily backups, kept for ${backupRetentionDays} days` : 'Daily backups are off'}</h2>
-          <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate()}>
-            Back up now
-          </Button>
+          <div className={u.actions}>
+            {hasVolumes ? (
+              <Button pending={start.isPending} refusal={refusal} onClick={() => start.mutate(true)}>
+                Pause and back up
+              </Button>
+            ) : null}
+            <Button look="primary" pending={start.isPending} refusal={refusal} onClick={() => start.mutate(false)}>
+              Back up now
+            </Button>
+          </div>
         </div>
         <Loaded query={query} skeleton={<Skeleton rows={3} height={52} />}>
           {({ backups }) =>
@@ -116,7 +127,7 @@ export function BackupsPage() {
         onConfirm={() => leaving && erase.mutate(leaving.id)}
         write={erase}
       >
-        The database is not changed. This backup can no longer be restored.
+        The {what} is not changed. This backup can no longer be restored.
       </ConfirmDialog>
       <ConfirmDialog
         title={`Restore ${service.name}?`}
@@ -127,7 +138,9 @@ export function BackupsPage() {
         onConfirm={() => chosen && restore.mutate(chosen.id)}
         write={restore}
       >
-        All data is replaced by the data of the backup. The database is unavailable during the restore.
+        {hasVolumes
+          ? 'The content of the volumes is replaced by that of the backup. Requests wait while the service restarts.'
+          : 'All data is replaced by the data of the backup. The database is unavailable during the restore.'}
       </ConfirmDialog>
     </>
   );

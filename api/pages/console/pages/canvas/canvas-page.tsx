@@ -19,7 +19,7 @@ function usePhone(): boolean {
   );
 }
 
-/** The home page with the canvas. A phone, or a canvas that is too large, gets the list instead. */
+/** The home page. On a phone, or if the canvas would be too large, it shows the list of services instead. */
 export function CanvasPage() {
   const phone = usePhone();
   if (phone) return <ServicesPage />;

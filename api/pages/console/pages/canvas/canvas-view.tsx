@@ -31,7 +31,6 @@ const SAVE_TEXT: Record<SaveState, string> = {
   conflict: 'Not saved',
 };
 
-/** The services of a workspace as cards that can be arranged. */
 export function CanvasView({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) {
   return (
     <ReactFlowProvider>
@@ -54,7 +53,7 @@ function Flow({ workspaceId, canvas }: { workspaceId: string; canvas: Canvas }) 
   const onClick: NodeMouseHandler<CanvasNode> = useCallback((_, node) => {
     if (node.type === 'service') setOpenId(node.id);
   }, []);
-  // Enter selects with the keyboard, and Escape clears the selection.
+  // The keyboard also changes the selection: Enter selects a card, Escape clears the selection.
   const onSelect = useCallback(({ nodes: [first] }: OnSelectionChangeParams<CanvasNode>) => {
     setOpenId(first?.type === 'service' ? first.id : null);
   }, []);

@@ -5,17 +5,17 @@ import u from '../../ui/ui.module.css';
 import c from './canvas.module.css';
 import type { CanvasNode } from './layout.js';
 
-/** With more nodes than this, moving the view drops frames if each node is an element of the page, even a plain box. */
+/** With more nodes than this, panning drops frames if each node is a DOM element, even a plain box. */
 const MANY = 300;
 const TONES: readonly Tone[] = ['good', 'bad', 'warn', 'busy', 'plain'];
 const CORNER = 8;
-/** Below this zoom, round corners cannot be told from square ones. */
+/** Below this zoom, round corners look like square ones. */
 const ROUND_ZOOM = 0.25;
 
 /**
- * Splits the nodes of a zoomed-out view. Selected nodes and the one under the pointer are page elements, so that they
- * can be dragged; all others are painted on one canvas. `painted` is null if all nodes are elements. `onPointerMove`
- * finds the node under the pointer.
+ * Splits the nodes of a zoomed-out view for speed. Selected nodes and the one under the pointer are DOM elements, which
+ * can be dragged; `painted` contains the others, which are drawn on one <canvas>. It is null if all nodes are elements.
+ * `onPointerMove` finds the node under the pointer.
  */
 export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   const { screenToFlowPosition } = useReactFlow();
@@ -28,7 +28,7 @@ export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   }, [nodes, under, painting]);
   const onPointerMove = useCallback(
     ({ clientX, clientY, buttons }: PointerEvent) => {
-      // A dragged node stays the node under the pointer.
+      // While the user drags a node, the node under the pointer does not change.
       if (!painting || buttons !== 0) return;
       setUnder(nodeAt(nodes, screenToFlowPosition({ x: clientX, y: clientY })));
     },
@@ -37,7 +37,7 @@ export function useFarNodes(nodes: readonly CanvasNode[], far: boolean) {
   return { elements, painted, onPointerMove };
 }
 
-/** Returns the id of the node at a position; the topmost one if several overlap. */
+/** Returns the id of the topmost node at a position. */
 function nodeAt(nodes: readonly CanvasNode[], { x, y }: { x: number; y: number }): string | null {
   const found = nodes.findLast(
     ({ position, width = 0, height = 0 }) =>
@@ -46,7 +46,7 @@ function nodeAt(nodes: readonly CanvasNode[], { x, y }: { x: number; y: number }
   return found?.id ?? null;
 }
 
-/** Paints nodes as plain boxes in the colours of their status. */
+/** Draws nodes as plain boxes in the colours of their status. */
 export function FarLayer({ nodes }: { nodes: readonly CanvasNode[] }) {
   const surface = useRef<HTMLCanvasElement>(null);
   const swatches = useRef<HTMLDivElement>(null);
@@ -54,7 +54,7 @@ export function FarLayer({ nodes }: { nodes: readonly CanvasNode[] }) {
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
   const [theme, setTheme] = useState(0);
-  // The colours are read when the theme changes, not for each frame.
+  // Colours are looked up once for each theme, not for each frame.
   const colours = useMemo(() => new Map<Tone, string>(), [theme]);
 
   const byTone = useMemo(() => groupedByTone(nodes), [nodes]);
@@ -86,7 +86,7 @@ export function FarLayer({ nodes }: { nodes: readonly CanvasNode[] }) {
     pen.clearRect(0, 0, pen.canvas.width, pen.canvas.height);
     pen.setTransform(zoom * ratio, 0, 0, zoom * ratio, x * ratio, y * ratio);
     const corner = zoom < ROUND_ZOOM ? 0 : CORNER;
-    // One path for each colour.
+    // Boxes of one colour are drawn as one path, which is faster.
     for (const [tone, boxes] of byTone) {
       pen.fillStyle = colours.get(tone) ?? '';
       pen.beginPath();

@@ -4,7 +4,7 @@ import { KIND_TEXT } from '../../ui/source-text.js';
 
 const CARD = { width: 232, height: 84 };
 const GROUP = { width: 168, height: 44 };
-/** Horizontally, the name of a variable on an edge fits between two cards. */
+/** The horizontal gap has room for a variable's name on the edge between two cards. */
 const GAP = { x: 140, y: 36 };
 
 export type ServiceNode = Node<{ service: Service }, 'service'>;
@@ -13,9 +13,9 @@ export type CanvasNode = ServiceNode | GroupNode;
 type Positions = Canvas['layout']['positions'];
 
 /**
- * Returns the nodes of a canvas. Visible ones keep their places unless `moved` says that another person's layout is
- * shown.
- * New nodes are placed in rows below the others. An unchanged node is the same object, so that it is not drawn again.
+ * Returns the nodes of a canvas. Nodes that are shown already keep their places, unless `moved` is true: another user's
+ * layout is shown. New nodes are placed in rows below all others. An unchanged node stays the same object, so that
+ * React does not draw it again.
  */
 export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boolean): CanvasNode[] {
   const before = new Map(shown.map((node) => [node.id, node]));
@@ -52,7 +52,6 @@ export function nodesOf(canvas: Canvas, shown: readonly CanvasNode[], moved: boo
   return [...services, ...groups];
 }
 
-/** Yields free places, in rows below everything that is already placed. */
 function freePlaces(canvas: Canvas, known: (id: string) => { x: number; y: number } | undefined) {
   const ids = [...canvas.nodes, ...canvas.groups].map(({ id }) => id);
   const taken = ids.map(known).filter((place) => place !== undefined);
@@ -73,14 +72,14 @@ function samePlace(a: { x: number; y: number }, b: { x: number; y: number }): bo
   return a.x === b.x && a.y === b.y;
 }
 
-/** Returns the positions to save: in whole pixels, and only for nodes of the canvas. */
+/** Returns the positions to save, in whole pixels. */
 export function positionsOf(nodes: readonly CanvasNode[]): Positions {
   return Object.fromEntries(
     nodes.map(({ id, position }) => [id, { x: Math.round(position.x), y: Math.round(position.y) }]),
   );
 }
 
-/** Returns the smallest rectangle that has all nodes in it, and is not smaller than a few cards. */
+/** Returns the smallest rectangle around all nodes, but at least the size of a few cards. */
 export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; width: number; height: number } {
   const box = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   for (const { position, width = 0, height = 0 } of nodes) {
@@ -90,16 +89,16 @@ export function boundsOf(nodes: readonly CanvasNode[]): { x: number; y: number; 
     box.bottom = Math.max(box.bottom, position.y + height);
   }
   const [width, height] = [box.right - box.left, box.bottom - box.top];
-  // Otherwise a single card would fill the screen.
+  // A single card would otherwise fill the screen.
   const [more, higher] = [Math.max(0, 4 * CARD.width - width), Math.max(0, 6 * CARD.height - height)];
   return { x: box.left - more / 2, y: box.top - higher / 2, width: width + more, height: height + higher };
 }
 
-/** Returns the lines from a provider of variables (a service, a group) to the service that uses them. */
+/** Returns the edges: from a service or group that provides variables to the service that uses them. */
 export function edgesOf(canvas: Canvas): Edge[] {
   return canvas.edges.map(({ id, source, target, kind, keys }) => ({
     id,
-    // The API names the user of a reference first.
+    // In the API's references, the source is the consumer of the variable.
     ...(kind === 'reference' ? { source: target, target: source } : { source, target }),
     className: kind,
     focusable: false,

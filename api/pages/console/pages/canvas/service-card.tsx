@@ -10,7 +10,7 @@ import type { GroupNode, ServiceNode } from './layout.js';
 const READABLE_ZOOM = 0.4;
 
 /**
- * Returns true below that zoom. Called once for the whole canvas, because calls in two thousand cards would drop
+ * Returns true below READABLE_ZOOM. Called once for the whole canvas, because a call in each of 2000 cards drops
  * frames.
  */
 export function useFar(): boolean {
@@ -18,7 +18,6 @@ export function useFar(): boolean {
 }
 export const FarContext = createContext(false);
 
-/** A service on the canvas: its name, its source and its status. */
 export const ServiceCard = memo(function ServiceCard({ data: { service }, selected }: NodeProps<ServiceNode>) {
   const far = useContext(FarContext);
   const { tone, text } = serviceStatus(service);

@@ -9,7 +9,6 @@ import u from '../../ui/ui.module.css';
 import { DeployButton } from '../services/deploy-button.js';
 import c from './canvas.module.css';
 
-/** A panel with a service's most important facts, beside the canvas. */
 export function ServicePanel({
   workspaceId,
   service,

@@ -7,22 +7,21 @@ import { keyOf, queryClient } from '../../api/use-api.js';
 import { type CanvasNode, nodesOf, positionsOf } from './layout.js';
 
 const PATH = '/workspaces/{workspaceId}/canvas';
-/** A save waits until nothing has moved for this time. */
+/** The layout is saved once no card has moved for this time. */
 const REST_MS = 500;
 
 export type SaveState = 'saved' | 'saving' | 'unsaved' | 'conflict';
 
 /**
- * Returns the canvas's nodes and saves their positions.
- * Another person's layout is shown at once if nothing of ours is unsaved. Otherwise the API refuses our save, and the
- * caller asks which layout to keep.
+ * Returns the canvas's nodes, and saves their positions. Another user's layout is shown at once if there are no unsaved
+ * moves. Otherwise the API refuses the save, and the user is asked which layout to keep.
  */
 export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   const [nodes, setNodes, onNodesChange] = useNodesState<CanvasNode>(nodesOf(canvas, [], false));
   const [state, setState] = useState<SaveState>('saved');
   const [error, setError] = useState<ApiError | null>(null);
   const { getViewport } = useReactFlow<CanvasNode>();
-  // React Flow's own nodes are not used, because it has few of them when zoomed out.
+  // Not React Flow's own list of nodes, which lacks most nodes when zoomed out.
   const latestNodes = useRef(nodes);
   latestNodes.current = nodes;
   const revision = useRef(canvas.layout.revision);
@@ -52,7 +51,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
         });
         revision.current = answer.layout.revision;
         queryClient.setQueryData(keyOf(PATH, { workspaceId }), answer);
-        // Moves during this save are saved next.
+        // Cards that moved during this save are saved next.
         setState((now) => (now === 'saving' ? 'saved' : now));
       } catch (failure) {
         if (!(failure instanceof ApiError)) throw failure;
@@ -63,7 +62,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
     [workspaceId, getViewport],
   );
 
-  // Saves again after an outage. A refused save waits for the next move.
+  // Saves again after an outage. A save that the API refused waits for the next move.
   const refused = error !== null;
   useEffect(() => {
     if (state !== 'unsaved' || silent || refused) return;
@@ -83,7 +82,7 @@ export function useSavedLayout(workspaceId: string, canvas: Canvas) {
   );
 
   const latest = useCallback(() => get(PATH, { path: { workspaceId } }), [workspaceId]);
-  /** Neither throws: failures show as errors. */
+  /** Resolves even if saving fails, which shows as an error. */
   const settle = useCallback(
     async (keep: 'mine' | 'theirs') => {
       try {

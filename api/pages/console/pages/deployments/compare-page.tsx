@@ -11,7 +11,6 @@ import { commitText, STEP_TEXT, STEPS } from './deployment-text.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
 
-/** Compares two deployments: commit, configuration, names of variables, durations. */
 export function ComparePage() {
   const path = useServicePath();
   const service = useService();
@@ -22,7 +21,12 @@ export function ComparePage() {
     <Loaded query={query} skeleton={<Skeleton rows={3} height={90} />}>
       {({ items }) => {
         const [newest, former] = items;
-        if (!newest || !former) return <Empty title="Not enough deployments to compare" />;
+        if (!newest || !former)
+          return (
+            <Empty title="Nothing to compare yet">
+              Once the service has two deployments, this page shows what differs.
+            </Empty>
+          );
         const left =
           items.find(({ id }) => id === a) ??
           items.find(({ id }) => id === service.liveDeploymentId && id !== newest.id) ??

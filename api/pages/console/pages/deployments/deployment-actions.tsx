@@ -14,7 +14,6 @@ import { commitText } from './deployment-text.js';
 
 const DEPLOYMENT = '/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}';
 
-/** Buttons that cancel a running deployment or roll back to an earlier one. */
 export function DeploymentActions({
   deployment,
   path,

@@ -16,10 +16,10 @@ import d from './deployments.module.css';
 import { StepTimeline } from './step-timeline.js';
 
 const DEPLOYS = '/workspaces/{workspaceId}/services/{serviceId}/deploys';
-/** Large enough to find five successful deployments among failed ones. */
+/** Earlier deployments that are read, so that five successful ones are usually among them. */
 const COMPARED = 20;
 
-/** One deployment: first its error, then the steps, then the log. */
+/** One deployment: the error first, then the steps and the log. */
 export function DeploymentPage() {
   const { deploymentId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/d/$deploymentId' });
   const query = useGet(
@@ -100,12 +100,12 @@ function Head({ deployment, path }: { deployment: Deployment; path: { workspaceI
   );
 }
 
-/** Shows how a deployment ended and what to do, or why it waits. */
+/** Shows how a deployment ended, or why it waits, and what to do next. */
 function Outcome({ deployment }: { deployment: Deployment }) {
   const service = useService();
   const { status, error, blockedReason } = deployment;
   if (status === 'failed') {
-    // The error begins with the step that failed.
+    // The error begins with the name of the failed step.
     const [, step = 'deployment', text = error] = /^(build|release): (.*)$/s.exec(error) ?? [];
     return (
       <Notice tone="bad" title={`The ${step} failed`}>

@@ -14,7 +14,7 @@ export function shortSha(sha: string): string {
   return sha.slice(0, 7);
 }
 
-/** Returns `4f2c1ab Fix the cart`; the branch while the commit is unknown. */
+/** Formats a commit: `4f2c1ab Fix the cart`. Returns the branch while the commit is unknown. */
 export function commitText({ commitSha, commitMessage, branch }: Deployment): string {
   const [subject = ''] = commitMessage.split('\n');
   if (commitSha === '') return branch === '' ? 'Deployment' : branch;
@@ -30,10 +30,7 @@ export const STEP_TEXT: Readonly<Record<StepName, string>> = {
   release: 'Release',
 };
 
-/**
- * Returns the usual duration of a step in milliseconds.
- * This is the median of the last five deployments that ended it.
- */
+/** Returns the usual duration of a step in milliseconds: the median of the last five deployments that completed it. */
 export function usualMs(name: StepName, others: readonly Deployment[]): number | null {
   const times = others
     .filter(({ status }) => status === 'live')

@@ -13,7 +13,7 @@ import { DeployButton } from '../services/deploy-button.js';
 import { useService, useServicePath } from '../services/service-shell.js';
 import { commitText, TRIGGER_TEXT } from './deployment-text.js';
 
-/** The deployments of a service, newest first. For a database, it first shows how to connect. */
+/** The deployments of a service, newest first. On a database's page, how to connect comes first. */
 export function DeploymentsPage() {
   const service = useService();
   return (

@@ -5,7 +5,6 @@ import u from '../../ui/ui.module.css';
 import { STEP_TEXT, STEPS, type StepName, usualMs } from './deployment-text.js';
 import d from './deployments.module.css';
 
-/** The steps of a deployment, each with its duration and its usual duration. */
 export function StepTimeline({ deployment, others }: { deployment: Deployment; others: readonly Deployment[] }) {
   const unfinished = isUnfinished(deployment);
   const now = useNow(unfinished ? 250 : null);

@@ -19,7 +19,6 @@ type Domain = Schemas['Domain'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/domains';
 
-/** The custom domains of a service, with the DNS record that verifies each. */
 export function DomainsPage() {
   const path = useServicePath();
   const service = useService();

@@ -14,7 +14,6 @@ import { LinkedServices } from './linked-services.js';
 const PATH = '/workspaces/{workspaceId}/environment-groups/{groupId}';
 const VARIABLES = `${PATH}/variables` as const;
 
-/** One environment group: its variables and the services that use it. */
 export function GroupPage() {
   const path = useParams({ from: '/w/$workspaceId/settings/groups/$groupId' });
   const { workspaceId } = path;
@@ -52,7 +51,10 @@ export function GroupPage() {
             write={(body) => put(VARIABLES, { path, body })}
             refusal={refusal}
           >
-            <p>They take effect with the next deployment of each linked service. Running replicas keep their values.</p>
+            <p>
+              The changes take effect with the next deployment of each linked service. Running replicas keep their
+              values.
+            </p>
           </VariableEditor>
           <ConfirmDialog
             title={`Delete ${environmentGroup.name}?`}

@@ -14,7 +14,6 @@ import w from '../workspace/workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/environment-groups';
 
-/** The environment groups of the workspace: variables that several services share. */
 export function GroupsPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'developer');

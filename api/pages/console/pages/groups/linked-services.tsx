@@ -11,7 +11,6 @@ import w from '../workspace/workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/environment-groups/{groupId}/services';
 
-/** The services that get the variables of a group. */
 export function LinkedServices({
   path,
   linked,
@@ -82,7 +81,6 @@ export function LinkedServices({
   );
 }
 
-/** Databases have no variables of their own. */
 function takesVariables(kind: string): boolean {
   return kind !== 'postgres' && kind !== 'redis';
 }

@@ -4,7 +4,7 @@ import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import e from './endpoints.module.css';
 
-/** A row for a webhook's address, with the result of the last delivery. */
+/** The row of an incoming or outgoing webhook, with the result of its last delivery. */
 export function EndpointRow({
   endpoint: { url, createdAt, lastDeliveryAt, lastOutcome },
   title,

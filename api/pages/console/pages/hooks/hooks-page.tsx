@@ -15,12 +15,10 @@ import e from './endpoints.module.css';
 import { PROVIDER_HELP, PROVIDERS, type Provider, providerText, type Shown, shownOf } from './providers.js';
 
 type Hook = Schemas['Hook'];
-/** An action that waits for confirmation. */
 type Asked = { hook: Hook; to: 'replace' | 'delete' };
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/hooks';
 
-/** The incoming webhooks of a service: addresses, secrets (shown once), and results of the last deliveries. */
 export function HooksPage() {
   const path = useServicePath();
   const service = useService();
@@ -32,14 +30,14 @@ export function HooksPage() {
   const make = useWrite((provider: Provider) => post(PATH, { path, body: { provider } }), {
     onDone: ({ hook }) => {
       setShown(shownOf(hook));
-      // Drops the answer, because it contains the secret.
+      // Removes the answer from memory, because it contains the secret.
       make.reset();
     },
   });
   const end = useWrite(({ id }: Hook) => remove(`${PATH}/{hookId}`, { path: { ...path, hookId: id } }), {
     onDone: () => setAsked(null),
   });
-  // Creates the new address before it deletes the old one, which works until then.
+  // Creates the new webhook first, so that the old one works until it is replaced.
   const replace = useWrite(
     async (old: Hook) => {
       const { hook } = await post(PATH, { path, body: { provider: old.provider } });

@@ -13,7 +13,7 @@ export function providerText(provider: Provider): string {
   return provider === 'generic' ? 'Deploy hook' : (PROVIDERS.find(({ value }) => value === provider)?.text ?? provider);
 }
 
-/** The settings page of each provider that takes the address and the secret of a new hook. */
+/** Where the user enters the URL and the secret of an incoming webhook, by git host. */
 export const PROVIDER_HELP: Readonly<Record<Provider, string>> = {
   github:
     'In the repository: Settings, Webhooks, Add webhook. Payload URL and secret as below, content type application/json, event “push”.',
@@ -23,7 +23,7 @@ export const PROVIDER_HELP: Readonly<Record<Provider, string>> = {
   generic: 'Each POST request to this URL deploys the service. Anyone who knows it can deploy: keep it secret.',
 };
 
-/** The address and secret of a new hook, which the console shows only once. The address of a deploy hook contains its secret. */
+/** The URL and the secret of a new incoming webhook. A deploy hook has its secret in the URL. */
 export interface Shown {
   provider: Provider;
   secrets: { label: string; value: string }[];

@@ -26,7 +26,6 @@ const EVENT_TEXT: Readonly<Record<WebhookEvent, string>> = {
 };
 const EVENTS = Object.keys(EVENT_TEXT) as WebhookEvent[];
 
-/** The outgoing webhooks of the workspace. */
 export function WebhooksPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');
@@ -88,7 +87,7 @@ export function WebhooksPage() {
         secrets={secret === null ? null : [{ label: 'Secret', value: secret }]}
         onClose={() => setSecret(null)}
       >
-        <p>Each request is signed with it. Check the signature to be sure that the request is genuine.</p>
+        <p>Each request is signed with this secret. Check the signature to be sure that the request is genuine.</p>
       </SecretDialog>
     </>
   );
@@ -109,7 +108,7 @@ function AddWebhook({
     onDone: ({ webhook }) => {
       setUrl('');
       onMade(webhook.secret);
-      // Drops the answer, because it contains the secret.
+      // Removes the answer from memory, because it contains the secret.
       add.reset();
     },
   });

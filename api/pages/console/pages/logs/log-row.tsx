@@ -6,7 +6,6 @@ import l from './logs.module.css';
 const ESCAPE = '\u001b';
 const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
 
-/** One log line: its time, its source, and its text with the program's own colours. */
 export const LogRow = memo(function LogRow({ line, top }: { line: LogLine; top: number }) {
   const { level, message, source, timestamp } = line;
   return (

@@ -8,12 +8,12 @@ import l from './logs.module.css';
 import { type LogFilter, useLog } from './use-log.js';
 
 const ROW = 20;
-/** Within this distance from the end, in pixels, the view follows new lines. */
+/** If the view is scrolled within this many pixels of the end, it follows new lines. */
 const AT_END = 24;
 
 /**
- * A log that follows its end until the reader scrolls up. Then nothing moves, and a button returns to the end. Only
- * visible rows are in the page.
+ * A log that follows new lines until the reader scrolls up; a button then returns to the end. Only the visible rows are
+ * in the DOM.
  */
 export function LogView({
   path,
@@ -52,7 +52,7 @@ export function LogView({
     const { firstId: formerFirst, count } = before.current;
     before.current = { firstId, count: lines.length };
     if (following) element.scrollTop = element.scrollHeight;
-    // Older lines were added above, and visible lines must not move.
+    // Older lines were inserted above: scroll by their height, so that visible lines do not move.
     else if (formerFirst !== firstId && count > 0) {
       element.scrollTop += (lines.length - count) * ROW;
       setSeen((number) => number + lines.length - count);

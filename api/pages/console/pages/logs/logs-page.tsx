@@ -12,7 +12,6 @@ const SOURCES = [
   { value: 'system', text: 'Platform' },
 ];
 
-/** The log of a service: lines of its builds, its application and the platform. */
 export function LogsPage() {
   const path = useServicePath();
   const { status } = useService();

@@ -7,7 +7,7 @@ const PATH = '/workspaces/{workspaceId}/services/{serviceId}/logs';
 const WORKING_MS = 1000;
 const FOLLOWING_MS = 3000;
 const BATCH = 500;
-/** The API limits this to what the plan keeps. */
+/** A year. The API returns only what the plan retains. */
 const EVER_HOURS = 24 * 365;
 
 export interface LogFilter {
@@ -21,7 +21,7 @@ export interface Log {
   /** Null before the first answer. */
   lines: readonly LogLine[] | null;
   error: ApiError | null;
-  /** True if there may be older lines, which `older` loads. */
+  /** True if `older` may load more lines. */
   hasOlder: boolean;
   loadingOlder: boolean;
   older: () => Promise<void>;
@@ -29,9 +29,9 @@ export interface Log {
 }
 
 /**
- * Returns a service's log: the newest batch, then later lines, and earlier batches on demand.
- * The cursor survives outages, so no line is lost or doubled. A hidden page does not poll; when it is shown again, it
- * polls at once.
+ * Reads a service's log: the newest lines, then new ones by polling, and older ones on demand. The cursor survives
+ * outages, so that no line is lost or shown twice. A hidden page does not poll; it polls at once when it is shown
+ * again.
  */
 export function useLog(path: { workspaceId: string; serviceId: string }, filter: LogFilter, working: boolean): Log {
   const { workspaceId, serviceId } = path;

@@ -5,7 +5,7 @@ import m from './metrics.module.css';
 
 export interface Line {
   name: string;
-  /** The CSS variable of the line's colour. */
+  /** The CSS variable with the line's colour. */
   colour: string;
   dash?: number[];
 }
@@ -13,7 +13,7 @@ export interface Line {
 const HEIGHT = 156;
 const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' });
 
-/** A line chart over time. It uses the page's colours, and gives screen readers the summary. */
+/** A line chart over time. Screen readers get `summary` instead. */
 export function Chart({
   title,
   summary,
@@ -24,14 +24,13 @@ export function Chart({
   hours,
 }: {
   title: string;
-  /** The latest figures in words. */
   summary: string;
-  /** Seconds. */
+  /** Seconds since 1970. */
   times: readonly number[];
   lines: readonly Line[];
   values: readonly (readonly (number | null)[])[];
   format: (value: number) => string;
-  /** How many hours the time axis covers, even without data. */
+  /** Hours that the time axis covers, even where data is missing. */
   hours: number;
 }) {
   const place = useRef<HTMLDivElement>(null);
@@ -110,7 +109,7 @@ export function Chart({
   );
 }
 
-/** Returns a CSS variable's present colour. Browsers resolve `light-dark()` only in a colour property. */
+/** Returns the current value of a CSS variable. Browsers resolve `light-dark()` only in a colour property. */
 function resolved(element: HTMLElement, variable: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${variable})`;

@@ -25,7 +25,7 @@ function bytes(value: number): string {
   return `${rest < 10 && index > 0 ? rest.toFixed(1) : Math.round(rest)} ${units[index]}`;
 }
 
-/** All charts use one accent colour, so series also differ by their dashes. */
+/** All charts use one accent colour, so the lines also differ by their dashes. */
 export const CHARTS: readonly ChartOf[] = [
   { title: 'CPU', format: percent, series: [{ series: 'cpu', name: 'of the plan', colour: '--accent' }] },
   { title: 'Memory', format: percent, series: [{ series: 'memory', name: 'of the plan', colour: '--accent' }] },
@@ -52,10 +52,11 @@ export const CHARTS: readonly ChartOf[] = [
     format: bytes,
     series: [{ series: 'bytes_out', name: 'each step', colour: '--accent' }],
   },
+  { title: 'Volumes', format: bytes, series: [{ series: 'volume_bytes', name: 'used', colour: '--accent' }] },
   { title: 'Replicas', format: count, series: [{ series: 'replicas', name: 'running', colour: '--accent' }] },
 ];
 
-/** Returns the points of some series on one common axis of seconds. */
+/** Returns several series with one common time axis, in seconds. */
 export function aligned(all: readonly Series[], names: readonly Name[]) {
   const chosen = names.map(
     (name) => new Map(all.find((one) => one.name === name)?.points.map(([at, value]) => [at, value])),

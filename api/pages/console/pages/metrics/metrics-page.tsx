@@ -15,7 +15,6 @@ const HOURS = [
   { value: '24', text: 'Last 24 hours' },
 ];
 
-/** Charts of a service's processor, memory, requests, latency, bytes and replicas. */
 export function MetricsPage() {
   const path = useServicePath();
   const [hours, setHours] = useState('1');

@@ -8,7 +8,7 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 
-/** Adds a database. Draws nothing if the installation cannot run one. */
+/** Creates a database. Shows nothing if no host of the installation can run one. */
 export function DatabaseCard({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const { data } = useGet('/catalog', {}, { poll: false });
   const navigate = useNavigate();

@@ -7,10 +7,7 @@ import u from '../../ui/ui.module.css';
 import { shortSha } from '../deployments/deployment-text.js';
 import n from './new.module.css';
 
-/**
- * Shows what was detected: framework, versions and commands, and a monorepo's applications. Its height is fixed, so
- * that nothing jumps.
- */
+/** Shows what was detected in the repository. Its height is fixed, so that the page does not jump. */
 export function DetectionCard({
   detection,
   detecting,

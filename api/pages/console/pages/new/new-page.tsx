@@ -1,4 +1,4 @@
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
@@ -22,7 +22,6 @@ const KINDS = (['web', 'static', 'private', 'worker', 'cron'] as const).map((val
   text: KIND_TEXT[value],
 }));
 
-/** Creates a service: the user pastes an address, checks what was detected, and deploys. */
 export function NewPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const navigate = useNavigate();
@@ -42,7 +41,7 @@ export function NewPage() {
     rootDirectory: rootDirectory.trim(),
   });
   const suggested = nameOf(rootDirectory.trim() || repositoryName({ repository: address }));
-  // Until the user types a branch, the detected one is shown: `main`, or the repository's default branch.
+  // Until the user enters a branch, the field shows `main`, or the repository's default branch once it is known.
   const shownBranch = branch ?? found.detection?.branch ?? 'main';
   const shownKind = kind ?? found.detection?.kind ?? 'web';
   const { entries, problems } = parseEnv(variables);
@@ -91,7 +90,12 @@ export function NewPage() {
   );
   return (
     <div className={c.page}>
-      <h1>New service</h1>
+      <div className={c.head}>
+        <h1>New service</h1>
+        <Link to="/w/$workspaceId/templates" params={{ workspaceId }}>
+          Start from a template
+        </Link>
+      </div>
       <WriteForm className={n.form} write={create} ready={address !== ''}>
         <TextField
           label="Repository URL"
@@ -169,7 +173,7 @@ export function NewPage() {
   );
 }
 
-/** Returns a name for the service from the end of the address. */
+/** Derives a name for the service from the last part of the URL. */
 function nameOf(text: string): string {
   return (
     text

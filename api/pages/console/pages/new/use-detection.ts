@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { type ApiError, post } from '../../api/api-client.js';
 import type { Detection } from '../../api/types.js';
 
-/** The API is asked after a pause in typing of this length, in milliseconds. */
+/** Detection starts this long after the last key press, in milliseconds. */
 const REST_MS = 500;
 
 export interface Asked {
@@ -11,7 +11,7 @@ export interface Asked {
   rootDirectory: string;
 }
 
-/** Returns what a deployment of the address would do. A worker reads the repository to find out. */
+/** Detects the framework and the commands of a repository. A worker reads the repository for it. */
 export function useDetection(workspaceId: string, { repository, branch, rootDirectory }: Asked) {
   const [detection, setDetection] = useState<Detection | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
@@ -43,7 +43,7 @@ export function useDetection(workspaceId: string, { repository, branch, rootDire
   return { detection, error, detecting, retry };
 }
 
-/** Returns true if the text looks complete. The API reports any other problem. */
+/** Returns true if the text looks like a complete URL. The API reports all other problems. */
 function isAddress(text: string): boolean {
   return /^(https?|ssh|git|file):\/\/[^\s]+\/[^\s]+$/i.test(text) || /^[\w.-]+@[\w.-]+:[^\s]+$/.test(text);
 }

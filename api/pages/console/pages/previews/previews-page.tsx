@@ -21,14 +21,13 @@ import { PullRequests } from './pull-requests.js';
 type Preview = Schemas['Preview'];
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/previews';
-/** Previews of one service (the API refuses more). */
+/** Maximum previews of a service, which the API enforces. */
 const MAX_PREVIEWS = 20;
 
 function isWorking({ status }: Preview): boolean {
   return status === 'deploying' || status === 'deleting';
 }
 
-/** The previews of a service: their branches, addresses and expiry. */
 export function PreviewsPage() {
   const path = useServicePath();
   const service = useService();
@@ -100,7 +99,7 @@ export function PreviewsPage() {
                   >
                     <Button
                       small
-                      refusal={refusal ?? (preview.status === 'deleting' ? 'It is being deleted' : null)}
+                      refusal={refusal ?? (preview.status === 'deleting' ? 'The preview is being deleted' : null)}
                       aria-label={`Delete the preview of ${preview.branch}`}
                       onClick={() => setClosing(preview)}
                     >

@@ -24,7 +24,10 @@ const STATUS: Readonly<Record<PullRequest['status'], { tone: Tone; text: string 
   closed: { tone: 'plain', text: 'Closed' },
 };
 
-/** Pull requests that a hook has reported. One of a fork is built after a member has approved its commit. Draws nothing if there is none. */
+/**
+ * The pull requests that the git host reported. Those of forks are built only after a member approves the commit. Shows
+ * nothing if there are none.
+ */
 export function PullRequests({ refusal }: { refusal: string | null }) {
   const path = useServicePath();
   const [asked, setAsked] = useState<PullRequest | null>(null);
@@ -96,8 +99,8 @@ export function PullRequests({ refusal }: { refusal: string | null }) {
         onConfirm={() => asked && approve.mutate(asked)}
         write={approve}
       >
-        Read it first: it is code from a fork, and approving builds and runs it here. It gets none of your variables.
-        Later commits need approval again.
+        Read the commit first: it is code from a fork, which this platform then builds and runs. It gets none of your
+        variables. Later commits need approval again.
       </ConfirmDialog>
     </section>
   );

@@ -1,7 +1,6 @@
 import { useGet } from '../../api/use-api.js';
 import c from '../shell.module.css';
 
-/** The number of the workspace's deployments that run or wait. */
 export function QueueCount({ workspaceId }: { workspaceId: string }) {
   const { data } = useGet(
     '/workspaces/{workspaceId}/deploys',

@@ -10,7 +10,6 @@ import c from '../shell.module.css';
 
 type Queued = Schemas['WorkspaceDeployment'];
 
-/** The deployments that run and those that wait, with the reason. */
 export function QueuePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const query = useGet(

@@ -13,7 +13,7 @@ import { RUNS } from './run-text.js';
 const MAX_COMMAND_LENGTH = 16_384;
 const MAX_MINUTES = 24 * 60;
 
-/** A button with the dialog that asks for a command and its time limit, and then shows its run. */
+/** A button that asks for a command and a timeout, starts the run, and opens the run's page. */
 export function RunCommand({
   path,
   refusal,
@@ -41,22 +41,22 @@ export function RunCommand({
         <WriteForm write={write} ready={ready} className={u.stack}>
           <AreaField
             label="Command"
-            hint="A line for sh, such as npm run migrate. It has the image, the variables and the network of the live release."
+            hint="A shell command, such as npm run migrate. It runs with the image, variables and network of the live release."
             maxLength={MAX_COMMAND_LENGTH}
             value={command}
             onChange={(event) => setCommand(event.target.value)}
           />
           <TextField
-            label="Time limit in minutes"
+            label="Timeout in minutes"
             type="number"
             min={1}
             max={MAX_MINUTES}
             value={minutes}
             onChange={(event) => setMinutes(event.target.value)}
           />
-          {start.error ? <ErrorNotice title="It was not queued" error={start.error} /> : null}
+          {start.error ? <ErrorNotice title="The run was not queued" error={start.error} /> : null}
           <DialogFoot>
-            <Button onClick={() => setOpen(false)}>Not now</Button>
+            <Button onClick={() => setOpen(false)}>Cancel</Button>
             <Button look="primary" type="submit" disabled={!ready} pending={start.isPending}>
               Run
             </Button>

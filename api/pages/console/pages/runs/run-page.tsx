@@ -12,7 +12,6 @@ import { LogView } from '../logs/log-view.js';
 import c from '../shell.module.css';
 import { circumstances, isOpen, RUNS } from './run-text.js';
 
-/** One run: its output and how it ended. */
 export function RunPage() {
   const { runId, ...path } = useParams({ from: '/w/$workspaceId/s/$serviceId/runs/$runId' });
   const role = useRefusal(path.workspaceId, 'developer');
@@ -43,7 +42,7 @@ export function RunPage() {
                   to="/w/$workspaceId/s/$serviceId/d/$deploymentId"
                   params={{ ...path, deploymentId: run.deploymentId }}
                 >
-                  Its release
+                  Release
                 </Link>
               </div>
             </div>
@@ -53,9 +52,9 @@ export function RunPage() {
               </Button>
             ) : null}
           </div>
-          {cancel.error ? <ErrorNotice title="It was not cancelled" error={cancel.error} /> : null}
+          {cancel.error ? <ErrorNotice title="The run was not cancelled" error={cancel.error} /> : null}
           {run.error === '' ? null : (
-            <Notice tone="bad" title={`It ${run.status === 'skipped' ? 'was skipped' : 'failed'}`}>
+            <Notice tone="bad" title={`The run ${run.status === 'skipped' ? 'was skipped' : 'failed'}`}>
               <div className={d.error}>{run.error}</div>
             </Notice>
           )}
@@ -68,7 +67,7 @@ export function RunPage() {
 
 const SHOWN_LENGTH = 200;
 
-/** Shortens a long command, because the log shows all of it. */
+/** Shortens a long command for the title. The log shows it completely. */
 function shortened(command: string): string {
   return command.length > SHOWN_LENGTH ? `${command.slice(0, SHOWN_LENGTH)}…` : command;
 }

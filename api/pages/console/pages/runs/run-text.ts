@@ -12,7 +12,7 @@ const TRIGGER_TEXT: Readonly<Record<Run['trigger'], string>> = {
   deployment: 'Pre-deploy',
 };
 
-/** Returns why a run started and how it ended: `Started by hand, attempt 2, exit code 3`. */
+/** Describes how a run started and ended: `Started by hand, attempt 2, exit code 3`. */
 export function circumstances({ trigger, attempt, exitCode }: Run): string {
   return [
     TRIGGER_TEXT[trigger],

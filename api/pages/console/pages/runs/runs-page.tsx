@@ -13,7 +13,6 @@ import { useService, useServicePath } from '../services/service-shell.js';
 import { RunCommand } from './run-command.js';
 import { circumstances, isOpen, RUNS } from './run-text.js';
 
-/** The runs of a service, newest first. */
 export function RunsPage() {
   const path = useServicePath();
   const service = useService();
@@ -55,7 +54,7 @@ export function RunsPage() {
               <Empty title="No runs yet">
                 {kind === 'cron'
                   ? 'The start command runs at each time of the schedule. Run it now to try it.'
-                  : 'A command runs with the image and the variables of the live release. So does the pre-deploy command.'}
+                  : 'Commands run with the image and the variables of the live release. Pre-deploy commands are listed here, too.'}
               </Empty>
             ) : (
               <ul>

@@ -4,7 +4,7 @@ import u from '../../ui/ui.module.css';
 import { CredentialsButton } from './credentials.js';
 import p from './services.module.css';
 
-/** How to connect to a database: from an application, from the user's computer, and by hand. */
+/** How to connect to a database: from an application, and from the user's computer. */
 export function ConnectCard({ service: { name, kind, internalHost } }: { service: Service }) {
   const key = kind === 'postgres' ? 'DATABASE_URL' : 'REDIS_URL';
   const client = `rnv ${kind === 'postgres' ? 'psql' : 'redis-cli'} ${internalHost}`;
@@ -33,21 +33,21 @@ export function ConnectCard({ service: { name, kind, internalHost } }: { service
           <CopyButton text={attach} what="the command" />
         </div>
         <p>
-          <strong>From your computer:</strong> the database has no public address. This runs its client there, with its
-          user and password:
+          <strong>From your computer:</strong> the database has no public address. This command opens the client
+          program, signed in:
         </p>
         <div className={p.command}>
           <code>{client}</code>
           <CopyButton text={client} what="the command for your computer" />
         </div>
-        <p>For other clients, this opens a port of your computer that leads to the database:</p>
+        <p>For other clients, this command forwards a port of your computer to the database:</p>
         <div className={p.command}>
           <code>{connect}</code>
           <CopyButton text={connect} what="the command for other clients" />
         </div>
         <p>
           <strong>By hand:</strong> services of its environment reach it at <code>{internalHost}</code> with its
-          credentials. Each look at them is in the audit log.
+          credentials. The audit log records each time that they are shown.
         </p>
         <CredentialsButton name={name} />
       </div>

@@ -9,7 +9,7 @@ import { useServicePath } from './service-shell.js';
 
 const CREDENTIALS = '/workspaces/{workspaceId}/services/{serviceId}/credentials';
 
-/** Shows the user and the password of a database after a click, which the audit log records. */
+/** Shows a database's user and password after a click. The audit log records the access. */
 export function CredentialsButton({ name }: { name: string }) {
   const path = useServicePath();
   const role = useRefusal(path.workspaceId, 'developer');
@@ -24,7 +24,7 @@ export function CredentialsButton({ name }: { name: string }) {
     <>
       <div>
         <Button refusal={role} pending={reveal.isPending} onClick={() => reveal.mutate()}>
-          Reveal the credentials
+          Reveal credentials
         </Button>
       </div>
       {reveal.error ? <ErrorNotice title="The credentials were not read" error={reveal.error} /> : null}

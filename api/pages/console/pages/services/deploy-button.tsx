@@ -13,7 +13,6 @@ function deployRefusal(service: Service): string | null {
   return null;
 }
 
-/** A button that queues a deployment and opens its page. */
 export function DeployButton({
   workspaceId,
   service,

@@ -20,7 +20,7 @@ const DONE: Record<Action, string> = {
   'clear-cache': 'A deployment with a cleared build cache is queued',
 };
 
-/** The menu of actions on a service. Actions that stop or delete something ask first. */
+/** The actions on a service. Those that stop or delete something ask for confirmation. */
 export function ServiceMenu({ service, path }: { service: Service; path: { workspaceId: string; serviceId: string } }) {
   const navigate = useNavigate();
   const refusal = useRefusal(path.workspaceId, 'developer');

@@ -3,6 +3,7 @@ import { createContext, useContext, useEffect } from 'react';
 import type { Service } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { OutLink } from '../../ui/button.js';
+import { isDatabase } from '../../ui/source-text.js';
 import { Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Status, serviceStatus } from '../../ui/status.js';
 import { Tabs } from '../../ui/tabs.js';
@@ -14,7 +15,7 @@ import p from './services.module.css';
 
 const ServiceContext = createContext<Service | null>(null);
 
-/** Returns the page's service, which is polled each second while it changes. */
+/** Returns the service whose page is shown. It is polled each second while its status changes. */
 export function useService(): Service {
   const service = useContext(ServiceContext);
   if (!service) throw new Error('there is no service around this component');
@@ -25,16 +26,15 @@ export function useServicePath(): { workspaceId: string; serviceId: string } {
   return useParams({ from: '/w/$workspaceId/s/$serviceId' });
 }
 
-/** Returns why a service's variables, domains and the like cannot be changed; null if they can. */
+/** Returns the reason why variables, domains and settings cannot be changed; null if they can. */
 export function changeRefusal({ status }: Service): string | null {
   return status === 'deleting' ? 'The service is being deleted' : null;
 }
 
-/** Kinds that are built from a repository, and kinds that browsers visit. */
+/** Kinds that are built from a repository, and kinds with a public URL. */
 const BUILT: readonly Service['kind'][] = ['web', 'static', 'private', 'worker', 'cron'];
 const VISITED: readonly Service['kind'][] = ['web', 'static'];
 
-/** The frame of every page of a service. */
 export function ServiceShell() {
   const path = useParams({ from: '/w/$workspaceId/s/$serviceId' });
   const query = useGet(
@@ -87,6 +87,13 @@ export function ServiceShell() {
 
 function Header({ service, path }: { service: Service; path: ReturnType<typeof useServicePath> }) {
   const { tone, text } = serviceStatus(service);
+  const canHaveVolumes = service.kind !== 'static' && BUILT.includes(service.kind);
+  const volumes = useGet(
+    '/workspaces/{workspaceId}/services/{serviceId}/volumes',
+    { path },
+    { enabled: canHaveVolumes },
+  );
+  const hasBackups = canHaveVolumes ? (volumes.data?.volumes.length ?? 0) > 0 : isDatabase(service.kind);
   return (
     <div className={p.service}>
       <div className={p.serviceHead}>
@@ -112,7 +119,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
             Runs
           </Link>
         ) : null}
-        {service.kind !== 'static' && BUILT.includes(service.kind) ? (
+        {canHaveVolumes ? (
           <Link to="/w/$workspaceId/s/$serviceId/volumes" params={path}>
             Volumes
           </Link>
@@ -128,7 +135,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
         <Link to="/w/$workspaceId/s/$serviceId/variables" params={path}>
           Variables
         </Link>
-        {service.kind === 'postgres' || service.kind === 'redis' ? (
+        {hasBackups ? (
           <Link to="/w/$workspaceId/s/$serviceId/backups" params={path}>
             Backups
           </Link>
@@ -156,7 +163,7 @@ function Header({ service, path }: { service: Service; path: ReturnType<typeof u
   );
 }
 
-/** Notices about unusual states of the service, shown on each of its pages. */
+/** Notices about a service that is being deleted, suspended and the like; shown on all its pages. */
 function Circumstances({ service }: { service: Service }) {
   if (service.status === 'deleting') {
     return (

@@ -12,10 +12,10 @@ import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
 import p from './services.module.css';
 
-/** The most rows that are drawn at once. A narrower search shows the others. */
+/** Maximum rows that are drawn. The search finds the others. */
 const SHOWN = 200;
 
-/** All services as a list, which replaces the canvas on phones and for screen readers. */
+/** The services as a list, for phones and screen readers. */
 export function ServicesPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const [search, setSearch] = useState('');
@@ -92,7 +92,6 @@ function Row({ workspaceId, service }: { workspaceId: string; service: Service }
   );
 }
 
-/** Shown in place of the canvas or the list of a workspace without services. */
 export function NoServices({ workspaceId }: { workspaceId: string }) {
   return (
     <Empty

@@ -4,10 +4,9 @@ import { optionLabel } from '../../ui/option-labels.js';
 import type { FieldText } from './schema-form.js';
 import f from './settings.module.css';
 
-/** Longer texts get several lines. */
+/** A text field with a greater maximum length has several lines. */
 const AREA_FROM = 5000;
 
-/** The control that fits a field's schema. */
 export function SchemaField({
   field: { name, label, hint: text },
   schema,
@@ -23,7 +22,7 @@ export function SchemaField({
   error: string | undefined;
   onChange: (value: unknown) => void;
 }) {
-  // The hint ends with the API's name of the field, for people who set it by a program.
+  // The help ends with the field's name in the API, for users who automate.
   const hint = (
     <>
       {text} <code className={f.apiName}>{name}</code>

@@ -13,9 +13,8 @@ export type Values = Readonly<Record<string, unknown>>;
 export interface FieldText {
   name: string;
   label: string;
-  /** One line about the field's purpose. */
   hint: string;
-  /** When a change takes effect; absent if at once. */
+  /** When a change takes effect; at once if absent. */
   effect?: string;
 }
 
@@ -24,14 +23,13 @@ export interface FieldGroup {
   fields: readonly FieldText[];
 }
 
-/** True if two values of a field are the same. */
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
 /**
- * A form for the fields of a JSON schema. It keeps input apart from the API's answers, so that no answer overwrites it.
- * Only changed fields are saved.
+ * A form for the fields of a JSON schema. It saves only changed fields. A poll of the API never overwrites the user's
+ * input.
  */
 export function SchemaForm({
   groups,
@@ -49,7 +47,6 @@ export function SchemaForm({
   refusal: string | null;
   pending: boolean;
   error: ApiError | null;
-  /** Resolves when the changes are stored. */
   onSave: (changes: Values) => Promise<unknown>;
   children?: ReactNode;
 }) {

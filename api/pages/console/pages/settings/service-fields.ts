@@ -5,7 +5,7 @@ const NEXT = 'Takes effect with the next deployment.';
 
 type Field = Omit<FieldText, 'name'> & { name: keyof ServiceConfiguration; kinds?: readonly Service['kind'][] };
 
-/** Fields without effect if the installation's catalog lacks this capability. */
+/** Field → the capability of the installation that it needs. Without it, the field is not shown. */
 const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
   sourceType: 'imageDeploys',
   image: 'imageDeploys',
@@ -27,9 +27,9 @@ const SERVING: readonly Service['kind'][] = ['web', 'static', 'private'];
 const RUNNING: readonly Service['kind'][] = ['web', 'private', 'worker', 'cron'];
 const SCALED: readonly Service['kind'][] = ['web', 'private', 'worker'];
 const PUBLIC: readonly Service['kind'][] = ['web', 'static'];
-const DATA: readonly Service['kind'][] = ['postgres', 'redis'];
+const BACKED_UP: readonly Service['kind'][] = ['postgres', 'redis', ...RUNNING];
 
-/** The fields of the settings page, by group. A field that takes effect at once has no `effect`. */
+/** The fields of the settings page. A field without `effect` takes effect at once. */
 const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   {
     title: 'Source',
@@ -104,14 +104,14 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'buildMethod',
         label: 'Build method',
-        hint: 'How the source becomes what is run or published',
+        hint: 'How the source becomes an image or a static site',
         effect: NEXT,
         kinds: BUILT,
       },
       {
         name: 'buildCommand',
         label: 'Build command',
-        hint: 'Empty: detected from the repository',
+        hint: 'Builds the application; empty: detected from the repository',
         effect: NEXT,
         kinds: BUILT,
       },
@@ -203,7 +203,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
       {
         name: 'port',
         label: 'Port',
-        hint: 'The port that the application listens on; it gets it as the variable PORT',
+        hint: 'The port on which the application listens, which is also in its variable PORT',
         effect: NEXT,
         kinds: ['web', 'private'],
       },
@@ -332,12 +332,22 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         effect: NEXT,
         kinds: ['redis'],
       },
-      { name: 'backupEnabled', label: 'Daily backups', hint: 'Make a verified backup each day', kinds: DATA },
+    ],
+  },
+  {
+    title: 'Backups',
+    fields: [
+      {
+        name: 'backupEnabled',
+        label: 'Daily backups',
+        hint: 'Make a verified backup of the database or of the volumes each day',
+        kinds: BACKED_UP,
+      },
       {
         name: 'backupRetentionDays',
         label: 'Backup retention',
         hint: 'Days until a backup is deleted, at most those of the plan',
-        kinds: DATA,
+        kinds: BACKED_UP,
       },
     ],
   },
@@ -354,7 +364,7 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
   },
 ];
 
-/** Returns the groups of fields that apply to a kind of service in this installation. */
+/** Returns the fields, by group, that apply to this kind of service in this installation. */
 export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record<string, boolean>>): FieldGroup[] {
   return GROUPS.map(({ title, fields }) => ({
     title,
@@ -364,7 +374,7 @@ export function fieldGroups(kind: Service['kind'], capabilities: Readonly<Record
   })).filter(({ fields }) => fields.length > 0);
 }
 
-/** Returns true if these changes take effect only with a deployment. */
+/** Returns true if one of the changed fields takes effect only with the next deployment. */
 export function needsDeployment(names: readonly string[]): boolean {
   return GROUPS.some(({ fields }) => fields.some(({ name, effect }) => effect === NEXT && names.includes(name)));
 }

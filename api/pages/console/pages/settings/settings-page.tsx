@@ -11,7 +11,6 @@ import { changeRefusal, useService, useServicePath } from '../services/service-s
 import { SchemaForm, type Values } from './schema-form.js';
 import { fieldGroups, needsDeployment } from './service-fields.js';
 
-/** Every setting of a service, with the effect of a change. */
 export function SettingsPage() {
   const path = useServicePath();
   const service = useService();

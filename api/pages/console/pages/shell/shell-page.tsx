@@ -4,13 +4,14 @@ import { Button } from '../../ui/button.js';
 import { TextField } from '../../ui/field.js';
 import { Notice } from '../../ui/states.js';
 import { useServicePath } from '../services/service-shell.js';
+import { Recordings } from './recordings.js';
 import s from './shell.module.css';
 import { useShell } from './use-shell.js';
 
-/** A terminal in a running replica of the service. */
 export function ShellPage() {
   const path = useServicePath();
   const role = useRefusal(path.workspaceId, 'developer');
+  const admin = useRefusal(path.workspaceId, 'admin');
   const [attempt, setAttempt] = useState(role === null ? 0 : -1);
   const [wanted, setWanted] = useState('');
   const { place, search, state } = useShell(path, attempt);
@@ -38,9 +39,10 @@ export function ShellPage() {
       ) : null}
       <section ref={place} className={s.terminal} aria-label="Terminal" />
       <p>
-        It runs beside the application, with its variables and limits, and ends with this page, or after 15 minutes
-        without input or output. Your own terminal opens it with <code>rnv shell</code>.
+        The shell runs beside the application, with its variables and limits. It ends when you leave this page, or after
+        15 minutes without input or output. In your own terminal, use <code>rnv shell</code>.
       </p>
+      {admin === null ? <Recordings path={path} /> : null}
     </>
   );
 }

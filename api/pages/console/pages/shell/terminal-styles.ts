@@ -1,25 +1,35 @@
 /**
- * The terminal makes style elements and writes style attributes, which the page's policy refuses. Scripts may set the same styles in other
- * ways: until the returned function is called, new elements of the page do so.
+ * Lets the terminal library (xterm.js) work under the Content-Security-Policy. The policy refuses its style elements
+ * and style attributes, but scripts may set the same styles in other ways. Until the returned function is called,
+ * elements that the page creates do so.
  */
 export function applyStylesByScript(): () => void {
+  users += 1;
+  const leave = () => {
+    users -= 1;
+    // The method of the prototype is left.
+    if (users === 0) Reflect.deleteProperty(document, 'createElement');
+  };
+  if (users > 1) return leave;
   const create = document.createElement.bind(document);
   document.createElement = (tag: string, options?: ElementCreationOptions) => {
     if (tag === 'style') return styleElement(create('span'));
     const element = create(tag, options);
     return tag === 'span' ? Object.defineProperty(element, 'setAttribute', { value: setAttribute }) : element;
   };
-  // What stays is the method of the prototype.
-  return () => Reflect.deleteProperty(document, 'createElement');
+  return leave;
 }
 
-/** Colours of 24 bits are written as attributes. */
+/** How many terminals the page has. */
+let users = 0;
+
+/** xterm.js writes 24-bit colours as style attributes. */
 function setAttribute(this: HTMLElement, name: string, value: string): void {
   if (name === 'style') this.style.cssText = value;
   else Element.prototype.setAttribute.call(this, name, value);
 }
 
-/** Makes the text of an element a style sheet of the page. */
+/** Returns an element whose text becomes a style sheet of the page. */
 function styleElement(element: HTMLElement): HTMLElement {
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets.push(sheet);

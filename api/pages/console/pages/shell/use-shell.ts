@@ -1,4 +1,4 @@
-import { ClipboardAddon } from '@xterm/addon-clipboard';
+import { ClipboardAddon, type IClipboardProvider } from '@xterm/addon-clipboard';
 import { FitAddon } from '@xterm/addon-fit';
 import { SearchAddon } from '@xterm/addon-search';
 import { WebLinksAddon } from '@xterm/addon-web-links';
@@ -12,7 +12,13 @@ export type ShellState = { is: 'opening' | 'open' } | { is: 'ended'; why: string
 
 const SHELLS = '/workspaces/{workspaceId}/services/{serviceId}/shells';
 
-/** Shows a shell of the service in an element. A change of `attempt` opens another one. */
+/** A program in the shell may copy to the clipboard, but not read it: it may belong to somebody else. */
+const WRITE_ONLY: IClipboardProvider = {
+  readText: () => '',
+  writeText: (selection, text) => (selection === 'c' ? navigator.clipboard.writeText(text) : undefined),
+};
+
+/** Shows a shell in an element. A change of `attempt` opens a new one. */
 export function useShell(path: { workspaceId: string; serviceId: string }, attempt: number) {
   const place = useRef<HTMLDivElement>(null);
   const search = useRef<SearchAddon>(null);
@@ -31,7 +37,8 @@ export function useShell(path: { workspaceId: string; serviceId: string }, attem
       theme: { background: '#14161a', foreground: '#e6e8eb' },
     });
     const [fit, find] = [new FitAddon(), new SearchAddon()];
-    for (const addon of [fit, find, new WebLinksAddon(), new ClipboardAddon()]) terminal.loadAddon(addon);
+    for (const addon of [fit, find, new WebLinksAddon(), new ClipboardAddon(undefined, WRITE_ONLY)])
+      terminal.loadAddon(addon);
     search.current = find;
     terminal.open(element);
     fit.fit();
@@ -60,7 +67,7 @@ async function connect(
   const { cols: columns, rows } = terminal;
   const { shell } = await post(SHELLS, { path, body: { columns, rows } });
   if (signal.aborted) return;
-  // The page may know the installation by another address than PUBLIC_URL.
+  // Only the path is used, because the page's host may differ from PUBLIC_URL.
   const socket = new WebSocket(new URL(shell.address).pathname);
   socket.binaryType = 'arraybuffer';
   signal.addEventListener('abort', () => socket.close());
@@ -79,8 +86,9 @@ async function connect(
     }
     terminal.write(new Uint8Array(data));
   });
-  socket.addEventListener('close', ({ reason }) => {
-    if (!signal.aborted) show({ is: 'ended', why: why || reason || 'The connection was closed' });
+  socket.addEventListener('close', ({ code, reason }) => {
+    if (!signal.aborted)
+      show({ is: 'ended', why: (code === 1000 && why) || reason || why || 'The connection was closed' });
   });
   terminal.onData((text) => send(encoder.encode(text)));
   terminal.onBinary((text) => send(Uint8Array.from(text, (character) => character.charCodeAt(0))));

@@ -8,10 +8,10 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
-/** The least length that the API accepts. */
+/** The API's minimum. */
 const MIN_PASSWORD_LENGTH = 8;
 
-/** An invited person chooses a password here and becomes a member. */
+/** An invited person chooses a password here, and becomes a member. */
 export function InvitationPage({ token, onDone }: { token: string; onDone: () => void }) {
   const { welcome, user } = useSession();
   const navigate = useNavigate();
@@ -48,14 +48,14 @@ export function InvitationPage({ token, onDone }: { token: string; onDone: () =>
         {error ? <ErrorNotice error={error} /> : null}
         <TextField
           label="Choose a password"
-          hint={`At least ${MIN_PASSWORD_LENGTH} characters. Your e-mail address is the one that the invitation came to`}
+          hint={`At least ${MIN_PASSWORD_LENGTH} characters. You sign in with the e-mail address that the invitation was sent to`}
           type="password"
           autoComplete="new-password"
           value={password}
           onChange={(event) => setPassword(event.target.value)}
         />
         <Button look="primary" type="submit" pending={pending} disabled={!ready}>
-          {pending ? 'Making your account…' : 'Join'}
+          {pending ? 'Creating your account…' : 'Join'}
         </Button>
       </form>
       <Button
@@ -65,7 +65,7 @@ export function InvitationPage({ token, onDone }: { token: string; onDone: () =>
           void navigate({ to: '/', replace: true });
         }}
       >
-        {user ? `Go on as ${user.email}` : 'I have an account already'}
+        {user ? `Continue as ${user.email}` : 'I have an account already'}
       </Button>
     </main>
   );

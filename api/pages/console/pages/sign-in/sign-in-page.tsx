@@ -8,7 +8,7 @@ import { TextField } from '../../ui/field.js';
 import { ErrorNotice, Notice } from '../../ui/states.js';
 import c from '../shell.module.css';
 
-/** Removes a one-time link's token from the address, so that no history contains it. */
+/** Returns the token of a one-time link, and removes it from the URL and so from the browser's history. */
 function takeToken(): string | null {
   if (location.pathname !== '/sign-in' || location.hash.length < 2) return null;
   const token = location.hash.slice(1);
@@ -16,7 +16,7 @@ function takeToken(): string | null {
   return token;
 }
 
-/** Signs in by a one-time link or by password, each with the second factor if the account has one. */
+/** Signs in by one-time link or password, and with a code if the account has a second factor. */
 export function SignInPage({ reason, onDone = () => undefined }: { reason?: string; onDone?: () => void }) {
   const { welcome, user, expired } = useSession();
   const navigate = useNavigate();
@@ -45,7 +45,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
         const wantsCode = failure.code === 'mfa_required';
         setAsksCode((before) => before || wantsCode);
         setError(wantsCode ? null : failure);
-        // After a used link, the password form is shown.
+        // The link was used already or is wrong: show the password form instead.
         if (failure.status === 401 && given.otp === '') token.current = null;
       } finally {
         setPending(false);
@@ -71,7 +71,7 @@ export function SignInPage({ reason, onDone = () => undefined }: { reason?: stri
     event.preventDefault();
     if (!pending) void submit({ email, password, otp });
   };
-  // Shown over a page, which already has a <main>.
+  // If the session expired, the form is shown over a page, which has a <main> already.
   const Frame = expired ? 'section' : 'main';
   return (
     <Frame className={c.start}>

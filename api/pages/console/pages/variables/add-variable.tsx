@@ -7,10 +7,9 @@ import v from './variables.module.css';
 
 const KEY = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The keys that a database offers to services that refer to it. */
+/** Keys of a database that a variable can refer to. */
 const OFFERED = ['URL', 'HOST', 'PORT', 'USER', 'PASSWORD', 'DATABASE'];
 
-/** Adds one variable to the changes, and then clears its own fields. */
 export function AddVariable({
   workspaceId,
   serviceId,
@@ -19,7 +18,7 @@ export function AddVariable({
   onAdd,
 }: {
   workspaceId: string;
-  /** The service whose variables are edited; null for a group. */
+  /** The service to which the variable belongs; null for a group. */
   serviceId: string | null;
   refusal: string | null;
   known: readonly string[];

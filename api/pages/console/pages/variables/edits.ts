@@ -2,7 +2,10 @@ import type { Variable } from '../../api/types.js';
 
 export type Scope = NonNullable<Variable['scope']>;
 
-/** New content: a value, or a key of another service. Without a scope, the variable keeps its own. */
+/**
+ * A variable's new content: a value, or a reference to a key of another service. Without `scope`, an existing variable
+ * keeps its scope.
+ */
 export type Content = ({ value: string } | { reference: { serviceId: string; key: string } }) & { scope?: Scope };
 
 export const SCOPES: readonly { value: Scope; text: string }[] = [
@@ -15,10 +18,9 @@ export function scopeText(scope: Scope): string {
   return SCOPES.find(({ value }) => value === scope)?.text ?? scope;
 }
 
-/** The planned change of each key; null deletes it. */
+/** Key → its unsaved change; null deletes the variable. */
 export type Edits = Readonly<Record<string, Content | null>>;
 
-/** Returns all keys in alphabetical order: stored ones and new ones. */
 export function keysOf(variables: readonly Variable[], edits: Edits): string[] {
   return [...new Set([...variables.map(({ key }) => key), ...Object.keys(edits)])].sort((a, b) => a.localeCompare(b));
 }
@@ -28,14 +30,13 @@ export interface Changes {
   unset?: string[];
 }
 
-/** Returns the body of the request that saves all changes. */
 export function changesOf(edits: Edits): Changes {
   const set = Object.entries(edits).flatMap(([key, edit]) => (edit ? [{ key, ...edit }] : []));
   const unset = Object.keys(edits).filter((key) => edits[key] === null);
   return { ...(set.length > 0 ? { set } : {}), ...(unset.length > 0 ? { unset } : {}) };
 }
 
-/** "1 new, 2 replaced, 1 deleted". */
+/** Summarizes the changes: "1 new, 2 replaced, 1 deleted". */
 export function summaryOf(variables: readonly Variable[], edits: Edits): string {
   const known = new Set(variables.map(({ key }) => key));
   const counts = { new: 0, replaced: 0, deleted: 0 };

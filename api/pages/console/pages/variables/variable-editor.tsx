@@ -13,10 +13,7 @@ import { type Changes, changesOf, type Edits, keysOf, summaryOf } from './edits.
 import { PasteDialog } from './paste-dialog.js';
 import { VariableTable } from './variable-table.js';
 
-/**
- * Edits the variables of a service or a group. Values can be written and never read. Several changes are saved
- * together.
- */
+/** Edits the variables of a service or a group, and saves all changes together. Stored values cannot be read. */
 export function VariableEditor({
   workspaceId,
   serviceId,
@@ -26,12 +23,12 @@ export function VariableEditor({
   children,
 }: {
   workspaceId: string;
-  /** Null for the variables of a group. */
+  /** The service that has the variables; null for a group. */
   serviceId: string | null;
   query: Pick<UseQueryResult<{ variables: Variable[] }, ApiError>, 'data' | 'error' | 'refetch'>;
   write: (changes: Changes) => Promise<unknown>;
   refusal: string | null;
-  /** Shown after saving: when the changes take effect, and a button for that. */
+  /** Shown after saving: when the changes take effect, and a button to deploy. */
   children: ReactNode;
 }) {
   const [edits, setEdits] = useState<Edits>({});

@@ -6,7 +6,7 @@ import u from '../../ui/ui.module.css';
 import { type Content, type Edits, SCOPES, type Scope, scopeText } from './edits.js';
 import v from './variables.module.css';
 
-/** A table of the stored and the edited variables. Values can be replaced, but not read. */
+/** The stored and the unsaved variables. Stored values cannot be read, only replaced. */
 export function VariableTable({
   keys,
   variables,
@@ -63,7 +63,7 @@ function Row({
       <code className={edit === null ? v.deleted : undefined}>{name}</code>
       <div className={v.value}>
         {typing ? (
-          // Editing ends when the focus leaves both fields, and not when it moves between them.
+          // The edit ends when the focus leaves both fields, not when it moves between them.
           <fieldset
             className={v.typing}
             aria-label={`New content of ${name}`}
@@ -87,7 +87,7 @@ function Row({
             <select
               className={u.input}
               aria-label={`Where ${name} is set`}
-              // The stored value cannot be read, so a change of the scope needs a new value.
+              // The scope can be changed only together with the value, because the stored value cannot be read.
               disabled={!edit}
               value={scope}
               onChange={(event) => edit && onEdit({ ...edit, scope: event.target.value as Scope })}

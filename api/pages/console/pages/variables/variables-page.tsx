@@ -7,7 +7,6 @@ import { VariableEditor } from './variable-editor.js';
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/variables';
 
-/** The variables of a service. */
 export function VariablesPage() {
   const path = useServicePath();
   const service = useService();

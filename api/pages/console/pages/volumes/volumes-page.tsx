@@ -19,7 +19,6 @@ const PATH = '/workspaces/{workspaceId}/services/{serviceId}/volumes';
 const ONE = `${PATH}/{volumeId}` as const;
 const GIGABYTE = 1_000_000_000;
 
-/** The folders of the service that outlive its releases, and how full they are. */
 export function VolumesPage() {
   const path = useServicePath();
   const service = useService();
@@ -70,7 +69,7 @@ export function VolumesPage() {
         onConfirm={() => leaving && end.mutate(leaving)}
         write={end}
       >
-        All its files are deleted for good. If the service runs with it, suspend the service first.
+        All files in it are deleted permanently. If a running service uses the volume, suspend the service first.
       </ConfirmDialog>
     </>
   );
@@ -97,8 +96,8 @@ function Row({
         {host === null ? `${sizeGb} GB, mounted by the next deployment` : `${used} of ${sizeGb} GB used, on ${host}`}
       </span>
       <div className={u.actions}>
-        <Button small refusal={refusal} aria-label={`Make larger: ${name}`} onClick={onGrow}>
-          Make larger
+        <Button small refusal={refusal} aria-label={`Resize ${name}`} onClick={onGrow}>
+          Resize
         </Button>
         <Button small refusal={refusal} aria-label={`Delete ${name}`} onClick={onLeave}>
           Delete
@@ -117,11 +116,11 @@ function GrowDialog({ volume, onClose }: { volume: Volume; onClose: () => void }
     onDone: onClose,
   });
   return (
-    <Dialog title={`Make ${volume.name} larger`} open onClose={onClose}>
+    <Dialog title={`Resize ${volume.name}`} open onClose={onClose}>
       <WriteForm write={grow} ready={ready} className={u.stack}>
         <TextField
           label="Size in GB"
-          hint="A volume never becomes smaller."
+          hint="A volume cannot shrink."
           type="number"
           min={volume.sizeGb}
           value={size}
@@ -131,7 +130,7 @@ function GrowDialog({ volume, onClose }: { volume: Volume; onClose: () => void }
         <DialogFoot>
           <Button onClick={onClose}>Cancel</Button>
           <Button look="primary" type="submit" disabled={!ready} pending={grow.isPending}>
-            Make larger
+            Resize
           </Button>
         </DialogFoot>
       </WriteForm>
@@ -163,7 +162,7 @@ function AddVolume({ refusal }: { refusal: string | null }) {
         onChange={(event) => setName(event.target.value)}
       />
       <TextField
-        label="Path in the application"
+        label="Mount path"
         placeholder="/data"
         disabled={disabled}
         value={mountPath}

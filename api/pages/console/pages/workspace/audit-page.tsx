@@ -7,7 +7,6 @@ import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { Ago } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 
-/** The audit log of the workspace. */
 export function AuditPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

@@ -16,7 +16,7 @@ type Host = Schemas['DeployKey']['hosts'][number];
 
 const PATH = '/workspaces/{workspaceId}/deploy-key';
 
-/** The workspace's deploy key, and the SSH servers for which it was used. */
+/** The workspace's deploy key for private repositories, and the SSH servers that it was used for. */
 export function DeployKeyPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

@@ -10,7 +10,9 @@ import w from './workspace.module.css';
 
 const PATH = '/workspaces/{workspaceId}/invitations';
 
-/** The open invitations of the workspace. Draws nothing if there are none, or if the caller may not see them (`refusal`). */
+/**
+ * The open invitations to the workspace. Shows nothing if there are none, or if the user may not see them (`refusal`).
+ */
 export function Invitations({ workspaceId, refusal }: { workspaceId: string; refusal: string | null }) {
   const [leaving, setLeaving] = useState<Schemas['Invitation'] | null>(null);
   const { data } = useGet(PATH, { path: { workspaceId } }, { enabled: refusal === null });

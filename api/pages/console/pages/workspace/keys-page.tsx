@@ -23,7 +23,6 @@ const LIFETIMES = [
   { value: '', text: 'No expiration' },
 ];
 
-/** The workspace's API keys. A new one is shown once. */
 export function KeysPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const [secret, setSecret] = useState<string | null>(null);
@@ -121,7 +120,7 @@ function AddKey({ workspaceId, onMade }: { workspaceId: string; onMade: (secret:
       onDone: ({ secret }) => {
         setName('');
         onMade(secret);
-        // Drops the answer, because it contains the secret.
+        // Removes the answer from memory, because it contains the secret.
         add.reset();
       },
     },

@@ -23,7 +23,6 @@ const ROLES: readonly { value: Role; text: string }[] = [
   { value: 'owner', text: 'Owner: can do everything' },
 ];
 
-/** The members of the workspace and their roles. */
 export function MembersPage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const { user } = useSession();
@@ -95,7 +94,7 @@ export function MembersPage() {
         onConfirm={() => leaving && end.mutate(leaving.id)}
         write={end}
       >
-        They lose access, and their keys are revoked. Their deployments are kept.
+        The member loses access, and the member’s keys are revoked. Deployments are kept.
       </ConfirmDialog>
     </>
   );

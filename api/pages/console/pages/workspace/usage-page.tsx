@@ -8,7 +8,6 @@ import { Empty, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import w from './workspace.module.css';
 
-/** The workspace's usage and estimated costs, in total and for each service. */
 export function UsagePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const path = { workspaceId };
@@ -64,7 +63,7 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
-/** A figure with its share of the limit. */
+/** A figure, and a bar that shows its share of the limit. */
 function Meter({ name, used, limit, unit = '' }: { name: string; used: number; limit: number | null; unit?: string }) {
   const text = `${Math.round(used * 100) / 100}${limit === null ? '' : ` of ${limit}`} ${unit}`.trim();
   return (
@@ -82,7 +81,6 @@ function Meter({ name, used, limit, unit = '' }: { name: string; used: number; l
   );
 }
 
-/** Each service with its estimated cost, the most expensive first. */
 function Costs({
   workspaceId,
   services,

@@ -1,6 +1,6 @@
 import type { FieldGroup } from '../settings/schema-form.js';
 
-/** The settings of a workspace; all take effect at once. */
+/** The fields of the workspace's settings. All take effect at once. */
 export const WORKSPACE_GROUPS: readonly FieldGroup[] = [
   {
     title: 'Deployments',
@@ -50,6 +50,11 @@ export const WORKSPACE_GROUPS: readonly FieldGroup[] = [
     title: 'Security and appearance',
     fields: [
       { name: 'requireMfa', label: 'Require two-factor authentication', hint: 'Members without it can only read' },
+      {
+        name: 'recordShells',
+        label: 'Record shells',
+        hint: 'Admins can replay what shells print; their users are told so',
+      },
       { name: 'description', label: 'Description', hint: 'Shown to members' },
       { name: 'avatarColor', label: 'Colour', hint: 'The colour of the workspace, as #rrggbb' },
     ],

@@ -15,7 +15,7 @@ const PAGES = [
   { to: '/w/$workspaceId/settings/audit', text: 'Audit log' },
 ] as const;
 
-/** The frame of the pages about the workspace itself: settings, members, keys and so on. */
+/** The tabs of the pages about the workspace itself: settings, members, API keys and so on. */
 export function WorkspaceFrame() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const { workspaces } = useSession();

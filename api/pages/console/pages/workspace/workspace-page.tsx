@@ -11,7 +11,6 @@ import { WORKSPACE_GROUPS } from './workspace-fields.js';
 
 const PATH = '/workspaces/{workspaceId}';
 
-/** The settings of the workspace. */
 export function WorkspacePage() {
   const { workspaceId } = useParams({ from: '/w/$workspaceId' });
   const refusal = useRefusal(workspaceId, 'admin');

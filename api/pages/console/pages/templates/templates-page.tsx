@@ -1,0 +1,60 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
+import { TextField } from '../../ui/field.js';
+import { Empty, Loaded, Skeleton } from '../../ui/states.js';
+import u from '../../ui/ui.module.css';
+import c from '../shell.module.css';
+import t from './templates.module.css';
+
+/** The gallery: applications that are installed by a name, with a search. */
+export function TemplatesPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const [search, setSearch] = useState('');
+  const query = useGet('/templates', {}, { poll: false });
+  return (
+    <div className={c.page}>
+      <div className={c.head}>
+        <h1>Templates</h1>
+      </div>
+      <TextField label="Search" type="search" value={search} onChange={(event) => setSearch(event.target.value)} />
+      <Loaded query={query} skeleton={<Skeleton rows={3} height={120} />}>
+        {({ templates }) => {
+          const found = templates.filter((template) => matches(template, search));
+          if (found.length === 0) return <Empty title={`No template matches “${search}”`} />;
+          return (
+            <ul className={t.gallery}>
+              {found.map((template) => (
+                <li key={template.name} className={`${u.card} ${t.tile}`}>
+                  <span className={t.picture} aria-hidden="true">
+                    {template.title.charAt(0)}
+                  </span>
+                  <div className={u.stack}>
+                    <Link
+                      className={t.title}
+                      to="/w/$workspaceId/templates/$templateName"
+                      params={{ workspaceId, templateName: template.name }}
+                    >
+                      {template.title}
+                    </Link>
+                    <p>{template.description}</p>
+                    <p className={u.dim}>{[...template.categories, `${template.memoryMb} MiB`].join(' · ')}</p>
+                  </div>
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+    </div>
+  );
+}
+
+function matches({ title, description, categories }: Schemas['Template'], search: string): boolean {
+  const text = [title, description, ...categories].join(' ').toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
