@@ -4,15 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { KINDS } from '../shared/queues/work-catalog.js';
 
-/** The rules of the house (docs/architecture.md), kept by reading every source file's imports. */
+/** The rules of docs/architecture.md, checked by reading the imports of every source file. */
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const ROOMS = ['api', 'workers', 'shared', 'migrations'];
 
 interface Source {
-  /** From the root, e.g. shared/core/log.ts. */
+  /** The path from the repository's root, e.g. shared/core/log.ts. */
   path: string;
   text: string;
-  /** Files of ours from the root; packages by name. */
+  /** Our files by their path from the root, packages by their name. */
   imports: string[];
 }
 
@@ -35,7 +35,10 @@ async function sources(): Promise<Source[]> {
   return found;
 }
 
-/** shared/ has six storeys; a file imports from its own and from those below. A subject is any other folder of shared/. */
+/**
+ * The six layers of shared/. A file imports from its own layer and from lower ones. All other folders of shared/ are
+ * subjects.
+ */
 const STOREYS = ['shared/core/', 'shared/engine/', 'shared/secrets/', 'subjects', 'shared/queues/', 'shared/launcher/'];
 
 function storey(path: string): number {
@@ -43,7 +46,7 @@ function storey(path: string): number {
   return found === -1 ? STOREYS.indexOf('subjects') : found;
 }
 
-/** What a subject decides and describes; the rest of a subject reads and writes. */
+/** Files of a subject that only decide and describe. Its other files read and write. */
 const MODELS =
   /^(shared\/\w+|api\/resources\/[\w-]+|workers\/\w+)\/(pull-)?(model|configuration|image-reference|service-source|policy|plan-catalog|billing|reserved-slugs|database-name|rate-limit-lease)\.ts$/;
 
@@ -252,9 +255,9 @@ describe('The house', () => {
 
   it('the content of a data server is opened by one room, which follows no link', () => {
     const opens = /from 'node:fs(\/promises)?'/;
-    /** They name only what the platform itself has made: volumes, work folders, stores and archives. */
+    /** Files that open only what the platform has made: volumes, work folders, stores and archives. */
     const own =
-      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|volumes\/(volume-folder|volume-image|service-volumes)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|backup-archive))\.ts$/;
+      /^workers\/(data\/(data-volume|local-volume-files|data-services|data-kinds)|volumes\/(volume-folder|volume-image|volume-tar|service-volumes)|backups\/(fresh-server|work-folders|postgres-check|check-archive|folder-store|backup-archive|read-archive|volumes-target))\.ts$/;
     const rooms = all.filter(({ path }) => /^workers\/(data|volumes|backups)\//.test(path));
     expect(rooms.length).to.be.greaterThan(20);
     const opening = offenders(rooms, (source) => opens.test(source.text) && !own.test(source.path));
@@ -269,6 +272,8 @@ describe('The house', () => {
     const opens = /\bnew (pg\.Pool|(pg\.)?Client)\(|\b(psql|pg_dump|pg_restore)\b/;
     expect(offenders(workers, (source) => opens.test(source.text))).to.have.members([
       'workers/data/server-session.ts',
+      // A user's shell, within the tenant's own container.
+      'workers/remote/database-shell.ts',
       // The platform's own database.
       'workers/core/leadership.ts',
     ]);

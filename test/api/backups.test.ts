@@ -12,7 +12,7 @@ import {
 } from '../support/api.js';
 import { newDeployment, pretendLive } from '../support/records.js';
 
-/** Expects an error whose message has these words. */
+/** Expects an error whose message contains these words. */
 function expectRefusal(response: ApiResponse, status: number, code: string, words: string): void {
   expectError(response, status, code);
   expect(response.body.error.message).to.contain(words);
@@ -40,7 +40,7 @@ describe('Backups', () => {
     expect(status, JSON.stringify(body)).to.equal(200);
   }
   const get = (rest: string) => workspace.owner.client.get(`${path}${rest}`);
-  /** A backup that has ended, as a worker leaves it. */
+  /** Creates a backup that has ended, as a worker would leave it. */
   async function ended(fields: Record<string, unknown> = {}): Promise<string> {
     const id = uuidv7();
     const base = { id, workspace_id: workspace.id, service_id: service.id, trigger: 'manual' };
@@ -124,6 +124,61 @@ describe('Backups', () => {
     const answer = await workspace.owner.client.post(`${workspace.path}/services/${web.id}/backups`, {});
     expectRefusal(answer, 409, 'conflict', 'of kind web');
     expectError(await post('/backups', { unknown: 1 }), 400, 'invalid_request');
+  });
+
+  describe('of volumes', () => {
+    beforeEach(async () => {
+      service = await newService(workspace.owner.client, workspace.path, { configuration: { plan: 'starter' } });
+      path = `${workspace.path}/services/${service.id}`;
+    });
+    const mount = () => api.db('volumes').where({ service_id: service.id }).update({ host_id: uuidv7() });
+
+    it('need a volume that a release has mounted', async () => {
+      expectRefusal(await post(), 409, 'conflict', 'no volume');
+      await post('/volumes', { name: 'data', mountPath: '/data', sizeGb: 1 });
+      expectError(await post(), 409, 'no_runtime');
+      await live();
+      expectRefusal(await post(), 409, 'conflict', 'deploy it first');
+      await mount();
+      const { status, body } = await post('/backups', { pause: true });
+      expect(status, JSON.stringify(body)).to.equal(202);
+      expect(await api.db('backups').where({ id: body.backup.id }).first()).to.include({ pause: true });
+    });
+
+    it('exist for every kind that has volumes, and pause nothing unless asked to', async () => {
+      for (const kind of ['web', 'private', 'worker', 'cron']) {
+        service = await newService(workspace.owner.client, workspace.path, { kind });
+        path = `${workspace.path}/services/${service.id}`;
+        await post('/volumes', { name: 'data', mountPath: '/data', sizeGb: 1 });
+        await live();
+        await mount();
+        const { status, body } = await post('/backups');
+        expect(status, kind).to.equal(202);
+        expect(await api.db('backups').where({ id: body.backup.id }).first()).to.include({ pause: false });
+        await api.db('backups').where({ id: body.backup.id }).update({ status: 'succeeded', finished_at: new Date() });
+        expect((await post(`/backups/${body.backup.id}/restore`, { confirm: service.name })).status).to.equal(202);
+      }
+    });
+
+    it('are not restored while a run has the volumes, and no run begins meanwhile', async () => {
+      await post('/volumes', { name: 'data', mountPath: '/data', sizeGb: 1 });
+      await live();
+      await mount();
+      const id = await ended();
+      const { run } = (await post('/runs', { command: 'true' })).body;
+      expectRefusal(await post(`/backups/${id}/restore`, { confirm: service.name }), 409, 'conflict', 'run');
+      await api.db('runs').where({ id: run.id }).update({ status: 'succeeded', finished_at: new Date() });
+      expect((await post(`/backups/${id}/restore`, { confirm: service.name })).status).to.equal(202);
+      expectRefusal(await post('/runs', { command: 'true' }), 409, 'conflict', 'being restored');
+    });
+  });
+
+  it('of a database cannot pause it', async () => {
+    await live();
+    const { status, body } = await post('/backups', { pause: true });
+    expect(status).to.equal(400);
+    expect(body.error.details[0].path).to.equal('/pause');
+    expect((await post('/backups', { pause: false })).status).to.equal(202);
   });
 
   it('on demand have a bound', async () => {

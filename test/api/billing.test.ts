@@ -28,7 +28,7 @@ describe('Billing and entitlements', () => {
   const read = async (): Promise<Json> => (await workspace.owner.reader.get(workspace.path)).body.workspace;
   const deploymentsOf = (service: Json) => api.db('deployments').where({ service_id: service.id });
 
-  /** A deployment whose build took these minutes, ended at that time. */
+  /** Creates a deployment whose build took this many minutes and ended at this time. */
   const built = (service: Json, minutes: number, end = new Date()) =>
     endedBuild(api.db, service.id, new Date(end.getTime() - minutes * MINUTE_MS), end);
 
@@ -273,7 +273,7 @@ describe('Billing and entitlements', () => {
   });
 });
 
-/** ISO 8601, so many minutes after a time. */
+/** Returns a time in ISO 8601, this many minutes after another. */
 function time(from: Date, minutes: number): string {
   return new Date(from.getTime() + minutes * MINUTE_MS).toISOString();
 }

@@ -13,7 +13,7 @@ describe('The limits of a canvas', () => {
 
   useTestCanvas((given) => ({ api, workspace, client, canvas, read } = given));
 
-  /** Adds services in one statement; returns their ids. */
+  /** Adds services with one statement, and returns their ids. */
   const addServices = async (count: number): Promise<string[]> => {
     const made = Array.from({ length: count }, () => uuidv7());
     await api.db.raw(
@@ -23,7 +23,7 @@ describe('The limits of a canvas', () => {
     );
     return made;
   };
-  /** Adds so many references: consumer i has each of the keys to the providers behind it. */
+  /** Adds references: each consumer has a variable with this key that refers to the provider. */
   const addReferences = async (pairs: [consumer: string, provider: string, key: string][]): Promise<void> => {
     await api.db.raw(
       `insert into variables (id, workspace_id, service_id, key, reference_service_id, reference_key)

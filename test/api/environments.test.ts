@@ -253,7 +253,7 @@ describe('Environments', () => {
   });
 });
 
-/** How many statements wait for a lock. */
+/** Returns how many statements wait for a lock. */
 async function waiting(db: Db): Promise<number> {
   const { rows } = await db.raw(
     `select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

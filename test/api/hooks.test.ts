@@ -10,7 +10,7 @@ import { eventually } from '../support/processes.js';
 const REPOSITORY = 'https://example.com/shop.git';
 const [A, B, NONE] = ['a'.repeat(40), 'b'.repeat(40), '0'.repeat(40)];
 
-/** What the providers send, in the shape that was recorded of each; long parts that nothing reads are left out. */
+/** Recorded payloads of git hosts, without long parts that the platform does not read. */
 const PUSHES = {
   github: (fields: object = {}) => ({
     ref: 'refs/heads/main',
@@ -81,7 +81,7 @@ describe('Hooks', () => {
     return body.hook;
   }
 
-  /** The headers of a provider over this body, with its real signature. */
+  /** Returns the headers that a git host sends with this body, its real signature included. */
   function headersOf(provider: Signing, secret: string, body: string, event: string, delivery: string) {
     const hmac = createHmac('sha256', secret).update(body).digest('hex');
     const all: Record<Signing, Record<string, string>> = {

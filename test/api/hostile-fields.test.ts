@@ -12,10 +12,10 @@ import { bestOf, ownProcessorMs } from '../support/processor-time.js';
 
 const LIMIT_MS = 20;
 const TRIES = 8;
-/** Formats whose check looks at no more than a fixed number of characters. */
+/** Formats whose validation reads at most a fixed number of characters. */
 const BOUNDED_FORMATS = ['branch', 'cron', 'email', 'ip-range', 'time-zone', 'uuid', 'date-time'];
 
-/** A schema as JSON has it. */
+/** A schema in its JSON form. */
 interface JsonSchema extends TSchema {
   type?: string;
   pattern?: string;
@@ -33,7 +33,7 @@ interface Field {
   schema: JsonSchema;
 }
 
-/** Every string of a schema, the names of open-ended objects among them. */
+/** Lists all strings of a schema, the keys of records included. */
 function stringsOf(schema: JsonSchema, path: string): Field[] {
   const inner = (schemas: Record<string, JsonSchema> = {}) =>
     Object.entries(schemas).flatMap(([name, child]) => stringsOf(child, `${path}.${name}`));
@@ -55,10 +55,10 @@ const FIELDS = ROUTES.flatMap(({ method, path, query, body }) => [
   ...stringsOf(query, `${method} ${path} query`),
   ...(body ? stringsOf(body, `${method} ${path} body`) : []),
 ]);
-/** The same field in many requests is checked once. */
+/** Fields with the same schema are checked once. */
 const DISTINCT = [...new Map(FIELDS.map((field) => [JSON.stringify(field.schema), field])).values()];
 
-/** The beginning of each header that has a form of its own. */
+/** Header → a valid beginning, for headers with a format of their own. */
 const BEFORE: Record<string, string[]> = {
   authorization: ['Bearer ', 'Bearer rnv_', 'Basic '],
   cookie: ['ranvier_session=', 'ranvier_session='.repeat(2), '; ranvier_session'],
@@ -96,7 +96,8 @@ describe('The text fields of requests', function () {
       const validate = ajv.compile({ ...schema, format: undefined });
       return !schema.format && controls.some((control) => validate(`a${control}b`));
     });
-    const accepted = /\.(value|password|token|confirm|maintenancePage|values|email)$| query\./;
+    // A document of a stack is checked field by field once it is parsed.
+    const accepted = /\.(document|value|password|token|confirm|maintenancePage|values|email)$| query\./;
     expect(accepting.map(({ path }) => path).filter((path) => !accepted.test(path))).to.deep.equal([]);
   });
 
@@ -135,7 +136,7 @@ describe('The text fields of requests', function () {
 
 describe('The headers, paths and cursors of requests', function () {
   this.timeout(240_000);
-  /** Node takes no more than 16 KiB of headers. */
+  /** Node.js accepts at most 16 KiB of headers. */
   const HEADER_LENGTH = 15_000;
   let api: TestApi;
   let workspace: TestWorkspace;
@@ -164,8 +165,8 @@ describe('The headers, paths and cursors of requests', function () {
   });
 
   /**
-   * The least processor time of some requests, in milliseconds, less what the same request takes without anything hostile.
-   * The API runs in this process.
+   * Returns how much more processor time a request takes than one without hostile text: the least of several, in
+   * milliseconds. The API runs in this process.
    */
   async function extraTime(path: string, headers: Record<string, string>): Promise<number> {
     const time = async (to: string, sent: Record<string, string>) => {

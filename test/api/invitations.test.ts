@@ -34,7 +34,7 @@ describe('Invitations by e-mail', () => {
     admin = await signedIn('admin');
   });
 
-  /** A member who has signed in. `send` is below the workspace. */
+  /** Creates a member with a session. `send` takes paths below the workspace. */
   async function signedIn(role: Role, of = workspace) {
     const email = `${role}-who-invites-${++people}@example.com`;
     const user = await makeUser(api.db, { email, password: PASSWORD });

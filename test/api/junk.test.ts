@@ -9,7 +9,7 @@ import { type Json, newService, startTestApi, type TestApi, type TestWorkspace }
 import { assertDocumented, DOCUMENT, type DocumentedOperation, OPERATIONS } from '../support/openapi.js';
 import { pretendLive } from '../support/records.js';
 
-/** The same junk every time; another seed finds other junk. */
+/** The same junk in each run. Another seed makes other junk. */
 const SEED = Number(process.env.JUNK_SEED ?? 20261121);
 const RUNS = 20;
 const PATIENCE_MS = 15_000;
@@ -23,7 +23,7 @@ interface JunkRequest {
   credential: 'key' | 'session' | 'none' | 'junk';
 }
 
-/** Bodies that break parsers, and JSON that is more than data to somebody. */
+/** Bodies that break parsers, and JSON that some programs interpret. */
 const BROKEN: (string | Uint8Array)[] = [
   '',
   '{',
@@ -93,7 +93,7 @@ describe('Junk', function () {
   let reader: pg.Client;
   let tables: string[];
   let digest: string;
-  /** The next transaction that writes would have this number. */
+  /** The id that the next writing transaction would get. */
   let nextWrite: string;
   const statuses: Record<string, number> = {};
   let requests = 0;
@@ -143,7 +143,10 @@ describe('Junk', function () {
     };
   }
 
-  /** One text for everything that is stored. Prepared, because to plan it for a hundred tables takes longer than to run it. */
+  /**
+   * Returns a digest of all stored rows. Prepared, because planning the statement for a hundred tables takes longer
+   * than running it.
+   */
   async function digestOfRows(): Promise<string> {
     const parts = tables.map(
       (name) =>
@@ -153,7 +156,7 @@ describe('Junk', function () {
     return rows.map(({ part }) => part).join();
   }
 
-  /** Reads what is stored, if any transaction has written since the last look. */
+  /** Reads the stored rows, if a transaction has written since the last call. */
   async function lookAtRows(): Promise<void> {
     const next = `select pg_snapshot_xmax(pg_current_snapshot())::text as next`;
     const [row] = (await reader.query<{ next: string }>({ name: 'next', text: next })).rows;
@@ -162,7 +165,7 @@ describe('Junk', function () {
     digest = await digestOfRows();
   }
 
-  /** A session of the owner's, without the cost of signing in. */
+  /** Creates a session of the owner without the cost of signing in. */
   async function session(): Promise<Record<string, string>> {
     const { token, hash } = newToken();
     const client = localClient(process.platform === 'linux' ? (process.getuid?.() ?? null) : null);
@@ -307,17 +310,17 @@ describe('Junk', function () {
 
 const CREDENTIALS: JunkRequest['credential'][] = ['key', 'key', 'key', 'session', 'session', 'none', 'junk'];
 
-/** What a header can carry at all. */
+/** Texts that a header can contain. */
 const headerText = fc
   .string({ unit: 'grapheme-ascii', maxLength: 200 })
   .map((text) => text.replace(/[^\x20-\x7e]/g, '').trim());
 
-/** Percent-encoded; lone surrogates, which no URL can hold, become a byte that is no UTF-8. */
+/** Percent-encodes a text. Lone surrogates, which a URL cannot contain, become an invalid UTF-8 byte. */
 function encode(text: string): string {
   return /\p{Surrogate}/u.test(text) ? '%ff' : encodeURIComponent(text);
 }
 
-/** A body of the document's shape, each of its fields right or junk. */
+/** Generates bodies of the schema's shape, with each field either valid or junk. */
 function shapedBy(schema: Json): fc.Arbitrary<unknown> {
   const resolved = schema.$ref === undefined ? schema : DOCUMENT.components.schemas[schema.$ref.split('/').at(-1)];
   const right = rightFor(resolved);

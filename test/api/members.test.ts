@@ -16,7 +16,7 @@ import { makeUser } from '../support/factories.js';
 const PASSWORD = 'correct horse battery staple';
 let people = 0;
 
-/** A member with a role who has signed in. `send` is below the workspace. */
+/** Creates a member with a session. `send` takes paths below the workspace. */
 async function signedIn(api: TestApi, workspace: TestWorkspace, role: Role) {
   const email = `${role}-in-a-browser-${++people}@example.com`;
   const user = await makeUser(api.db, { email, password: PASSWORD });
@@ -62,7 +62,7 @@ describe('Members of a workspace', () => {
     ]);
   });
 
-  /** A user who is invited and has signed in, and how they answer. */
+  /** Creates an invited user with a session, and a function to answer the invitation. */
   async function invited(role: Role) {
     const email = `new-${++people}@example.com`;
     const { id } = await makeUser(api.db, { email, password: PASSWORD });

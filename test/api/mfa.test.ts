@@ -30,12 +30,15 @@ describe('Second factor', () => {
     return { email, browser };
   }
 
-  /** The code of a time step counted from now; each can be used once, and the server accepts its neighbours too. */
+  /**
+   * Returns the code of a time step relative to now. Each code is valid once; the server also accepts the steps before
+   * and after.
+   */
   function code(secret: string, steps = 0): string {
     return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
   }
 
-  /** Confirms with the code of now, so that the next one is left. */
+  /** Enrols with the current code, so that the next one can still be used. */
   async function enrolled() {
     const person = await signedIn();
     const { body } = await person.browser.post('/api/session/mfa', { password: PASSWORD });

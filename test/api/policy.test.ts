@@ -14,9 +14,12 @@ type Needs =
   | 'admin'
   | 'admin in a session';
 
-/** Who may call each route. Everything but a GET is a write and needs a write key, or a session and no key. */
+/** Who may call each route. All routes except GET are writes, which need a write key, or a session. */
 const NEEDS: Record<string, Needs> = {
   'GET /catalog': 'member',
+  'GET /templates': 'member',
+  'GET /templates/:templateName': 'member',
+  'POST /workspaces/:workspaceId/templates/:templateName/fill': 'developer',
   'GET /workspaces': 'member',
   'GET /workspaces/:workspaceId': 'member',
   'PATCH /workspaces/:workspaceId': 'admin',
@@ -55,11 +58,24 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/runs/:runId/cancel': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/credentials': 'developer, or admin if protected',
   'POST /workspaces/:workspaceId/services/:serviceId/shells': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/services/:serviceId/recordings': 'admin reads',
+  'GET /workspaces/:workspaceId/services/:serviceId/recordings/:recordingId': 'admin reads',
   'POST /workspaces/:workspaceId/services/:serviceId/tunnels': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/volumes': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/volumes': 'developer, or admin if protected',
   'PATCH /workspaces/:workspaceId/services/:serviceId/volumes/:volumeId': 'developer, or admin if protected',
   'DELETE /workspaces/:workspaceId/services/:serviceId/volumes/:volumeId': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/stacks/import': 'developer',
+  'POST /workspaces/:workspaceId/stacks/plan': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/environments/:environmentId/stack': 'member',
+  'GET /workspaces/:workspaceId/stacks': 'member',
+  'GET /workspaces/:workspaceId/stacks/:stackName': 'member',
+  'DELETE /workspaces/:workspaceId/stacks/:stackName': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/stacks/:stackName/apply': 'developer, or admin if protected',
+  'POST /workspaces/:workspaceId/stacks/:stackName/rollback': 'developer, or admin if protected',
+  'GET /workspaces/:workspaceId/stacks/:stackName/applies': 'member',
+  'GET /workspaces/:workspaceId/stacks/:stackName/applies/:applyId': 'member',
+  'POST /workspaces/:workspaceId/stacks/:stackName/applies/:applyId/cancel': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/backups': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/backups': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/backups/:backupId': 'member',
@@ -121,7 +137,7 @@ const NEEDS: Record<string, Needs> = {
   'GET /workspaces/:workspaceId/audit': 'admin reads',
 };
 
-/** The roles that have what a route needs: in any environment, and in a protected one. */
+/** Roles that satisfy a requirement, in any environment and in a protected one. */
 const EVERY_ROLE: Role[] = ['viewer', 'developer', 'admin', 'owner'];
 const ALLOWED: Record<Needs, { open: Role[]; protected: Role[] }> = {
   member: { open: EVERY_ROLE, protected: EVERY_ROLE },
@@ -142,7 +158,7 @@ const nameOf = ({ method, path }: ReadRoute | WriteRoute) => `${method} ${path}`
 const isRead = (route: ReadRoute | WriteRoute) => ['member', 'admin reads'].includes(needsOf(route));
 const needsSession = (route: ReadRoute | WriteRoute) => needsOf(route).endsWith('in a session');
 
-/** What the route needs, as this file states it. */
+/** Returns a route's requirement according to this file. */
 function needsOf(route: ReadRoute | WriteRoute): Needs {
   const needs = NEEDS[nameOf(route)];
   if (!needs) throw new Error(`${nameOf(route)} is not in the table`);
@@ -226,8 +242,12 @@ describe('Policies', () => {
         variableId: NOTHING,
         operationId: NOTHING,
         runId: NOTHING,
+        recordingId: NOTHING,
         backupId: NOTHING,
         volumeId: NOTHING,
+        stackName: 'none',
+        templateName: 'node-red',
+        applyId: NOTHING,
         hookId: NOTHING,
         hostId: NOTHING,
         webhookId: NOTHING,
@@ -242,7 +262,7 @@ describe('Policies', () => {
 
     const pathOf = ({ path }: ReadRoute | WriteRoute) => path.replace(/:(\w+)/g, (_, name) => ids[name] ?? name);
 
-    /** Every write refuses this body, but only after it has admitted the caller. So nothing changes. */
+    /** Every write refuses this body, but only after it has authorized the caller. So nothing changes. */
     const UNKNOWN = { 'not a field': true };
 
     for (const route of routes) {
@@ -257,8 +277,10 @@ describe('Policies', () => {
           const [written, read] = [await send(member.client), await send(member.reader)];
           const allowed = ALLOWED[needs].open.includes(role) && !needsSession(route);
           if (isRead(route) && allowed) {
-            // Nothing was deployed, so the service has no operation, run, backup and preview to read, and it has no hook.
-            const status = /:(operationId|runId|backupId|hookId|previewId)/.test(route.path) ? 404 : 200;
+            // Nothing was deployed, so the service has no operation, run, backup and preview to read, and there is no hook and no stack.
+            const status = /:(operationId|runId|recordingId|backupId|hookId|previewId|stackName)/.test(route.path)
+              ? 404
+              : 200;
             expect([written.status, read.status], role).to.deep.equal([status, status]);
             continue;
           }

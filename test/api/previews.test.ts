@@ -39,14 +39,14 @@ describe('Previews', () => {
       .where({ service_id: id })
       .update({ changed_at: new Date(Date.now() - hours * HOUR) });
 
-  /** A worker builds the deployments of a service, so that its deletion is queued. */
+  /** Marks a service's deployments as building, so that its deletion is queued and not done at once. */
   const building = (serviceId: string) =>
     api
       .db('deployments')
       .where({ service_id: serviceId })
       .update({ status: 'building', admitted_at: new Date(), fence: 1, worker_id: uuidv7() });
 
-  /** The newest deployment of a service, and the values that it runs with. */
+  /** Returns the newest deployment of a service, and its variables. */
   async function newest(serviceId: string): Promise<{ deployment: DeploymentRow; values: Record<string, string> }> {
     const deployment: DeploymentRow = await api
       .db('deployments')

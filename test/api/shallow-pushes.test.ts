@@ -14,7 +14,7 @@ import { createRepository, TestRepository } from '../support/repositories.js';
 
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
-/** CI clones only the newest commit. Git itself moves the branch for such a push, after its deployment. */
+/** A CI system clones only the newest commit. Git itself moves the branch for such a push, after the deployment. */
 describe('A shallow push', function () {
   this.timeout(120_000);
   let api: TestApi;
@@ -32,7 +32,7 @@ describe('A shallow push', function () {
     const log = createLogger('test', 'silent');
     repositories = new PushedRepositories({ db: api.db, log, dataDir, address: 'http://127.0.0.1:1' });
     origin = await createRepository({ 'a.txt': '1' });
-    for (const text of ['2', '3']) await origin.commit({ 'a.txt': text });
+    for (const text of ['2', '3']) await origin.commit(text, { 'a.txt': text });
   });
   after(async () => {
     await api?.close();
@@ -52,7 +52,7 @@ describe('A shallow push', function () {
     return { code: Number(code), said };
   }
 
-  /** The deployment of the push goes live, and the upkeep looks before the push has seen that. */
+  /** Makes the deployment of a push live, and runs the upkeep before the push has noticed. */
   async function liveAndSettled(service: Json, number: number): Promise<PushedRepository> {
     const repository = await repositories.at(service.id);
     const find = () => api.db<DeploymentRow>('deployments').where({ service_id: service.id, number }).first();
@@ -78,13 +78,13 @@ describe('A shallow push', function () {
         liveAndSettled(service, number),
       ]);
       expect(pushed.code, pushed.said).to.equal(0);
-      const head = (await new TestRepository(clone).git('rev-parse', 'HEAD')).trim();
+      const head = await new TestRepository(clone).git('rev-parse', 'HEAD');
       const whole = await mkdtemp(join(dataDir, 'whole-'));
       const fetched = await git('/', 'clone', '-q', url, whole);
       expect(fetched.code, fetched.said).to.equal(0);
       expect(await new TestRepository(whole).git('rev-parse', 'HEAD')).to.equal(head);
       expect(await new TestRepository(whole).git('fsck')).to.not.match(/missing|broken/);
-      await new TestRepository(clone).commit({ 'a.txt': `next ${number}` });
+      await new TestRepository(clone).commit('Next', { 'a.txt': `next ${number}` });
     }
   });
 });

@@ -8,7 +8,7 @@ import { makeUser } from '../support/factories.js';
 const PASSWORD = 'correct horse battery staple';
 const DASHBOARD = { user: 'operator@example.com', password: new Sensitive(PASSWORD) };
 
-/** Clients at addresses of their own: the tests are the proxy in front that says who calls. */
+/** The tests send client addresses as a proxy would. */
 describe('The throttle of signing in', () => {
   let api: TestApi;
   let people = 0;
@@ -18,7 +18,7 @@ describe('The throttle of signing in', () => {
   const from = (address: string) => new Browser(api.url, { 'X-Forwarded-For': address });
   const attempt = (address: string, email: string, password = 'wrong') =>
     from(address).post('/api/session', { email, password });
-  /** Wrong guesses that were counted already, so that the test does not hash hundreds of passwords. */
+  /** Sets the number of counted guesses, so that the test need not hash hundreds of passwords. */
   const count = (name: string, points: number) =>
     api.db('rate_limits').where('key', 'like', `${name}:%`).update({ points });
 

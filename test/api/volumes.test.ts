@@ -24,7 +24,7 @@ describe('Volumes', () => {
     return answer.body.volume;
   };
   const list = async (): Promise<Json[]> => (await workspace.owner.client.get(`${path}/volumes`)).body.volumes;
-  /** Stands for a release that has the volumes mounted. */
+  /** Simulates a release that has mounted the volumes. */
   async function pretendMounted() {
     const deploymentId = await pretendLive(api.db, service.id);
     const hostId = uuidv7();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
 import { newDeployment } from '../support/records.js';
 
-/** A value of each setting that is not its default and that a key may set, and values that are refused. */
+/** Setting → valid values other than the default that an API key may set, and invalid values. */
 const SETTINGS: Record<string, { good: unknown[]; bad: unknown[] }> = {
   allowOverages: { good: [false], bad: ['no', 0, null] },
   avatarColor: { good: ['#00FF7f'], bad: ['violet', '#fff', '#gggggg', ''] },
@@ -17,6 +17,7 @@ const SETTINGS: Record<string, { good: unknown[]; bad: unknown[] }> = {
   notificationEmail: { good: ['ops@example.com', ''], bad: ['nobody', 'a@b@c', `${'x'.repeat(250)}@example.com`] },
   overlappingDeploys: { good: ['wait', 'cancel'], bad: ['queue', null] },
   previewNotifications: { good: [true], bad: [1] },
+  recordShells: { good: [true], bad: ['true', 1] },
   requireMfa: { good: [false], bad: ['true'] },
   securityContact: { good: ['security@example.com', 'https://example.com/security'], bad: ['x'.repeat(255), 7] },
   timezone: { good: ['Europe/Paris', 'UTC', 'Africa/Lagos'], bad: ['Mars/Olympus', '', 'x'.repeat(65)] },
@@ -35,7 +36,7 @@ describe('Workspace settings', () => {
   const settings = async (): Promise<Json> =>
     (await workspace.owner.reader.get(workspace.path)).body.workspace.configuration;
 
-  it('are sixteen', async () => {
+  it('are seventeen', async () => {
     expect(Object.keys(await settings()).sort()).to.deep.equal(Object.keys(SETTINGS).sort());
   });
 
@@ -84,7 +85,7 @@ describe('Workspace settings', () => {
   });
 
   describe('overlappingDeploys', () => {
-    /** A running and a waiting deployment of a service, and then a newer one: is each asked to cancel? */
+    /** Queues a newer deployment while one runs and one waits. Returns whether each of these was asked to cancel. */
     async function overlap(): Promise<boolean[]> {
       const { client } = workspace.owner;
       const configuration = { repository: 'https://example.com/shop.git' };

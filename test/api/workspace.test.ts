@@ -26,6 +26,7 @@ describe('Workspace and catalog', () => {
       notificationEmail: '',
       overlappingDeploys: 'cancel',
       previewNotifications: false,
+      recordShells: false,
       requireMfa: false,
       securityContact: '',
       timezone: 'Africa/Lagos',

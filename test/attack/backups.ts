@@ -14,7 +14,10 @@ interface Backup {
   error: string;
 }
 
-/** Takes a backup, waits until its check has ended, and deletes it, because a service has ten on demand at most. Rejects if it failed. */
+/**
+ * Takes a backup and waits until it was checked. Then deletes it, because a service can have only ten on-demand
+ * backups. Rejects if it failed.
+ */
 export async function takeBackup(client: ApiClient, serviceId: string, withinMs = 90_000): Promise<void> {
   const path = `/services/${serviceId}/backups`;
   const { backup } = await client.expect<{ backup: Backup }>('POST', path, {});
@@ -30,7 +33,7 @@ export async function takeBackup(client: ApiClient, serviceId: string, withinMs 
   await client.expect('DELETE', `${path}/${backup.id}`);
 }
 
-/** How the owner of a data service connects to it. */
+/** Returns how the owner of a database connects to it. */
 async function accessOf(platform: Platform, serviceId: string) {
   const { db } = platform.database;
   const row = await findDataServer(db, serviceId);
@@ -41,7 +44,7 @@ async function accessOf(platform: Platform, serviceId: string) {
   return { host, port, user: row.user_name, password, database: row.database_name };
 }
 
-/** Runs SQL as the owner of a database, who has no more rights than its applications. */
+/** Runs SQL as the owner of a database, who has the rights of its applications. */
 export async function asOwner(platform: Platform, serviceId: string, sql: (database: string) => string): Promise<void> {
   const access = await accessOf(platform, serviceId);
   const client = new pg.Client(access);
@@ -53,7 +56,7 @@ export async function asOwner(platform: Platform, serviceId: string, sql: (datab
   }
 }
 
-/** Gives commands to a redis as its owner. Resolves to what each answered, or to the name of its error. */
+/** Sends commands to a Redis as its owner. Resolves to the answers, or to the names of the errors. */
 export async function commandsOfOwner(platform: Platform, serviceId: string, commands: string[][]): Promise<string[]> {
   const { host, port, user: username, password } = await accessOf(platform, serviceId);
   const client = new Redis({ host, port, username, password, maxRetriesPerRequest: 1 });

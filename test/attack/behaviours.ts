@@ -3,5 +3,5 @@ import { BUILDS } from './hostile-builds.js';
 import { CLIENTS } from './hostile-clients.js';
 import type { Behaviour } from './hostile-tenant.js';
 
-/** Everything that hostile tenants do in a run: add an entry to one of the three tables. */
+/** All behaviours of hostile tenants. */
 export const BEHAVIOURS: readonly Behaviour[] = [...BUILDS, ...APPLICATIONS, ...CLIENTS];

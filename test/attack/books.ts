@@ -1,18 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
+import { leftBuildFolders, ownedReplicas } from '../chaos/chaos-target.js';
 import { afterSweeps, type Entry, listFolder } from '../chaos/entries.js';
-import { leftBuildFolders, ownedReplicas } from '../chaos/ground.js';
 import { networkEntries } from '../chaos/network-entries.js';
 import type { Platform } from '../support/platform.js';
 import type { OrdinaryTenant } from './ordinary-tenant.js';
 
 const MAX_MEMORY_RATIO = 1.5;
 const MAX_TIME_RATIO = 2;
-/** So much more is no growth, whatever it is of: a runtime keeps freed memory for a while. */
+/** Growth up to this size is no leak: a runtime keeps freed memory for a while. */
 const SPARE_KB = 64 * 1024;
 
-/** The platform's processes by name and number, with the memory each uses, in KB. Linux only; empty elsewhere. */
+/** Returns the memory of the platform's processes in KB, by process name and id. Empty except on Linux. */
 export async function memoryOf({ processes }: Platform): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const { name, child, ended } of processes) {
@@ -23,7 +23,7 @@ export async function memoryOf({ processes }: Platform): Promise<Map<string, num
   return found;
 }
 
-/** What an attack must not have done, one line each. Call it when the platform is at rest. */
+/** Returns what the attack did that it must not do, one entry each. The platform must be idle. */
 export async function balance(
   platform: Platform,
   ordinary: OrdinaryTenant,
@@ -74,7 +74,7 @@ export async function balance(
   ];
 }
 
-/** The median of fewer deployments than these tells more of the machine than of the attack: a short run has so few. */
+/** With fewer deployments than this, the median depends more on the machine than on the attack. */
 const ENOUGH_TO_JUDGE = 20;
 
 function deploymentTimes({ durations: { quiet, attacked } }: OrdinaryTenant): Entry {

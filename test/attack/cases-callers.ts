@@ -8,21 +8,21 @@ import { type HostileCase, harmed, hostileCase, unless } from './hostile-case.js
 import { call, hold } from './hostile-clients.js';
 import { deliver, newHook } from './ordinary-mix.js';
 
-/** An ordinary request that waits this long beside an attack was harmed by it, in milliseconds. */
+/** An ordinary request that takes longer than this during an attack counts as harmed, in milliseconds. */
 const WAIT_MS = 3_000;
-/** Wrong passwords come for so long. */
+/** How long wrong passwords are sent, in milliseconds. */
 const ROUNDS_MS = 10_000;
 const MAX_GROWTH_KB = 96 * 1024;
 const NOWHERE = 'https://git.example.test/none.git';
 
-/** The port at which a name server of a run hears questions and never answers. */
+/** Starts a DNS server that receives queries and never answers. */
 export async function silentNameServer(): Promise<{ address: string; close: () => void }> {
   const socket = createSocket('udp4');
   await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve));
   return { address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() };
 }
 
-/** What callers do: the API, hooks, signing in. */
+/** Attacks by callers of the API, of hooks and of the sign-in. */
 export const CALLERS: readonly HostileCase[] = [
   hostileCase({
     name: 'hooks: slow deliveries without a signature',
@@ -36,7 +36,7 @@ export const CALLERS: readonly HostileCase[] = [
       await hold(tenant.apiPort, 64, `${head}Content-Length: 100000\r\n\r\n`, signal, 'x');
       return begun;
     },
-    check: (begun, ground) => harmed(ground, 'hook', begun, WAIT_MS),
+    check: (begun, context) => harmed(context, 'hook', begun, WAIT_MS),
   }),
   hostileCase({
     name: 'hooks: a branch with an impossible name',
@@ -66,7 +66,7 @@ export const CALLERS: readonly HostileCase[] = [
       }
       return begun;
     },
-    check: (begun, ground) => harmed(ground, 'sign-in', begun, 5_000),
+    check: (begun, context) => harmed(context, 'sign-in', begun, 5_000),
   }),
   hostileCase({
     name: 'domains: three workspaces verify names that nobody answers for',
@@ -84,7 +84,7 @@ export const CALLERS: readonly HostileCase[] = [
       await Promise.race([Promise.all(paths), delay(15_000)]);
       return begun;
     },
-    check: (begun, ground) => harmed(ground, 'read', begun, WAIT_MS) || harmed(ground, 'write', begun, WAIT_MS),
+    check: (begun, context) => harmed(context, 'read', begun, WAIT_MS) || harmed(context, 'write', begun, WAIT_MS),
   }),
   hostileCase({
     name: 'API: control characters in names',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createService, deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
 import { asOwner, commandsOfOwner, takeBackup } from './backups.js';
-import { type Ground, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
+import { type CaseContext, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
 import type { HostileTenant } from './hostile-tenant.js';
 
 const SECRET = 'SECRETS_KEY=the-key-of-the-host';
@@ -13,7 +13,9 @@ const BACKUP_MS = 30_000;
 const SLEEP_SECONDS = 45;
 const PIPE_MS = 8_000;
 
-/** Functions that a check calls if it looks a name up in the tenant's search path: `act` runs there, as the role that called. */
+/**
+ * SQL functions that run `act` with the rights of the caller, if a check resolves names in the tenant's search path.
+ */
 const traps = (act: string) => (database: string) =>
   `
   create schema evil;
@@ -42,7 +44,7 @@ const backupError = ({ client }: HostileTenant, { id }: Service) =>
     (error: Error) => error.message,
   );
 
-/** A file of the host that only root reads and writes. */
+/** Creates a file of the host that only root can read and write. */
 async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-host-'));
   await chmod(folder, 0o755);
@@ -51,7 +53,7 @@ async function hostFile(): Promise<{ path: string; remove: () => Promise<void> }
   return { path, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-/** What owners of databases do, who have SQL and, in the worst case, the files of their server. */
+/** Attacks by owners of databases, who have SQL and, in the worst case, the files of their server. */
 export const DATA: readonly HostileCase[] = [
   hostileCase({
     name: 'backup: functions on the search path of its check',
@@ -118,7 +120,7 @@ export const DATA: readonly HostileCase[] = [
         await rename(version, `${version}.old`);
         execFileSync('mkfifo', [version]);
         const backup = await backupError(tenant, service);
-        // Its server waits for the pipe, in its own sandbox; the platform must not.
+        // The database server waits for the named pipe in its own sandbox; the platform must not wait.
         const { id } = await queueDeploy(tenant.client, service.id);
         await delay(PIPE_MS);
         await tenant.client.call('POST', `/services/${service.id}/deploys/${id}/cancel`, {});
@@ -129,11 +131,11 @@ export const DATA: readonly HostileCase[] = [
         await rename(`${version}.old`, version).catch(() => undefined);
       }
     },
-    check: ({ begun, backup, status }, ground) =>
+    check: ({ begun, backup, status }, context) =>
       unless(
         status !== 'live' && !backup.includes('not within'),
         `the deployment is ${status}; the backup: ${backup}`,
-      ) || harmed(ground, 'write', begun, 5_000),
+      ) || harmed(context, 'write', begun, 5_000),
   }),
   hostileCase({
     name: 'backup: the file name of a redis',
@@ -162,7 +164,7 @@ export const DATA: readonly HostileCase[] = [
   hostileCase({
     name: 'backup: two checks that sleep hold every slot',
     rule: 2,
-    run: async ({ platform, tenants: [tenant] }: Ground) => {
+    run: async ({ platform, tenants: [tenant] }: CaseContext) => {
       const services = await Promise.all(['sleeps-1', 'sleeps-2'].map((name) => database(tenant, name)));
       const sleep = `perform pg_catalog.pg_sleep(${SLEEP_SECONDS});`;
       for (const { id } of services) await asOwner(platform, id, traps(sleep));
@@ -170,6 +172,6 @@ export const DATA: readonly HostileCase[] = [
       await Promise.all(services.map((service) => backupError(tenant, service)));
       return begun;
     },
-    check: (begun, ground) => harmed(ground, 'backup', begun, BACKUP_MS),
+    check: (begun, context) => harmed(context, 'backup', begun, BACKUP_MS),
   }),
 ];

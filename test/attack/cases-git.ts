@@ -4,19 +4,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeRepository } from '../support/apps.js';
 import { createService, ended, queueDeploy } from '../support/deployments.js';
 import { deltaBomb, idOf, packed, packOf, pktLine, TYPE } from '../support/packs.js';
+import { createPlatformRepository } from '../support/repositories.js';
 import { memoryOf } from './books.js';
 import { apiMemory } from './cases-callers.js';
-import { type Ground, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
+import { type CaseContext, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
 import { hold } from './hostile-clients.js';
 import { git, gitUrl } from './ordinary-mix.js';
 
 const MAX_GIT_KB = 1_280 * 1024;
 const MAX_GROWTH_KB = 64 * 1024;
 const COMMANDS_BYTES = 48 * 1024 ** 2;
-/** A git of the platform ends this soon after its client has gone, in milliseconds. */
+/** A git process of the platform must end within this time after its client disconnected, in milliseconds. */
 const GONE_MS = 20_000;
 const NOTHING = '0'.repeat(40);
 const TREE = Buffer.alloc(0);
@@ -26,7 +26,7 @@ const COMMIT = Buffer.from(
 const SHA = idOf('commit', COMMIT).toString('hex');
 const packWith = (bomb: Buffer[]) => packOf([packed(TYPE.commit, COMMIT), packed(TYPE.tree, TREE), ...bomb]);
 
-/** A server of git that answers each fetch with a bomb, and counts the packs. */
+/** Starts a git server that answers each fetch with a bomb, and counts them. */
 async function serve(pack: Buffer): Promise<{ url: string; packs: () => number; server: Server }> {
   let packs = 0;
   const server = createServer(async (request, response) => {
@@ -49,7 +49,7 @@ async function serve(pack: Buffer): Promise<{ url: string; packs: () => number; 
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/x.git`, packs: () => packs, server };
 }
 
-/** The processes of git that work below this folder. */
+/** Lists the git processes that work below this folder. */
 async function gitBelow(folder: string): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
@@ -69,7 +69,7 @@ function commandOf(pid: string): string {
   }
 }
 
-/** The most memory that one git below this folder has used until the signal, in KB. */
+/** Returns the most memory that a git process below this folder used until the signal, in KB. */
 async function watchGit(folder: string, stop: AbortSignal): Promise<number> {
   let most = 0;
   while (!stop.aborted) {
@@ -82,8 +82,11 @@ async function watchGit(folder: string, stop: AbortSignal): Promise<number> {
   return most;
 }
 
-/** A service that is pushed to; its repository on this host, and a request of the protocol to it. */
-async function pushed({ platform, tenants: [{ client }] }: Ground, name: string) {
+/**
+ * Creates a service that is deployed by `git push`; returns its repository on this host, and a function that sends a
+ * request of git's protocol to it.
+ */
+async function pushed({ platform, tenants: [{ client }] }: CaseContext, name: string) {
   const service = await createService(client, { name, configuration: { sourceType: 'push' } });
   const authorization = `Basic ${Buffer.from(`any:${client.key}`).toString('base64')}`;
   const post = (path: string, body: NonNullable<RequestInit['body']>, signal: AbortSignal): Promise<Response> =>
@@ -98,7 +101,7 @@ async function pushed({ platform, tenants: [{ client }] }: Ground, name: string)
   return { service, authorization, post, folder, url: gitUrl(platform, client, name) };
 }
 
-/** What repositories and git clients do. */
+/** Attacks by repositories and git clients. */
 export const GIT: readonly HostileCase[] = [
   hostileCase({
     name: 'clone: a pack that stands for 1.6 GiB',
@@ -127,8 +130,8 @@ export const GIT: readonly HostileCase[] = [
   hostileCase({
     name: 'push: a bomb of deltas whose client leaves',
     rule: 3,
-    run: async (ground) => {
-      const { post, folder } = await pushed(ground, 'delta-bomb');
+    run: async (context) => {
+      const { post, folder } = await pushed(context, 'delta-bomb');
       const command = pktLine(`${NOTHING} ${SHA} refs/heads/side\0report-status`);
       const body = Buffer.concat([Buffer.from(`${command}0000`), packWith(deltaBomb(600, 4))]);
       await post('git-receive-pack', new Uint8Array(body), AbortSignal.timeout(4_000)).catch(() => undefined);
@@ -142,7 +145,7 @@ export const GIT: readonly HostileCase[] = [
     },
     check: (left) => {
       const commands = left.map((pid) => commandOf(pid)).join('; ');
-      // What is left would go on for long, and every case after this one would be slower by it.
+      // Left-over processes would slow down every later case, so they are killed.
       for (const pid of left) process.kill(Number(pid), 'SIGKILL');
       return unless(left.length === 0, `processes of git go on ${GONE_MS} ms after their client left: ${commands}`);
     },
@@ -151,9 +154,9 @@ export const GIT: readonly HostileCase[] = [
     name: 'push: 48 MiB of commands before the pack',
     rule: 3,
     short: true,
-    run: async (ground) => {
-      const { post } = await pushed(ground, 'many-commands');
-      const before = apiMemory(await memoryOf(ground.platform));
+    run: async (context) => {
+      const { post } = await pushed(context, 'many-commands');
+      const before = apiMemory(await memoryOf(context.platform));
       let most = before;
       async function* commands() {
         for (let sent = 0, i = 0; sent < COMMANDS_BYTES; i++) {
@@ -162,7 +165,7 @@ export const GIT: readonly HostileCase[] = [
             '',
           );
           sent += lines.length;
-          most = Math.max(most, apiMemory(await memoryOf(ground.platform)));
+          most = Math.max(most, apiMemory(await memoryOf(context.platform)));
           yield new TextEncoder().encode(lines);
         }
       }
@@ -171,7 +174,7 @@ export const GIT: readonly HostileCase[] = [
         ({ status }) => String(status),
         (error: Error) => error.message,
       );
-      return { answer, grown: Math.max(most, apiMemory(await memoryOf(ground.platform))) - before };
+      return { answer, grown: Math.max(most, apiMemory(await memoryOf(context.platform))) - before };
     },
     check: ({ answer, grown }) => unless(grown < MAX_GROWTH_KB, `the API grew by ${grown} KB; it answered ${answer}`),
   }),
@@ -179,13 +182,13 @@ export const GIT: readonly HostileCase[] = [
     name: 'fetch: clients that do not read',
     rule: 2,
     short: true,
-    run: async (ground) => {
-      const { url, authorization } = await pushed(ground, 'slow-fetch');
-      const repository = await makeRepository({ a: 'a' });
+    run: async (context) => {
+      const { url, authorization } = await pushed(context, 'slow-fetch');
+      const repository = await createPlatformRepository({ a: 'a' });
       try {
         const text = randomBytes(6 * 1024 ** 2).toString('base64');
         const sha = await repository.commit('Large', { large: text });
-        await git(repository.directory, 'push', '-q', url, 'HEAD:refs/heads/side');
+        await git(repository.folder, 'push', '-q', url, 'HEAD:refs/heads/side');
         const begun = Date.now();
         const body = `${pktLine(`want ${sha} no-progress\n`)}0000${pktLine('done\n')}`;
         const head = [
@@ -195,28 +198,28 @@ export const GIT: readonly HostileCase[] = [
           'Content-Type: application/x-git-upload-pack-request',
           `Content-Length: ${body.length}`,
         ].join('\r\n');
-        await hold(ground.platform.apiPort, 24, `${head}\r\n\r\n${body}`, ground.signal);
+        await hold(context.platform.apiPort, 24, `${head}\r\n\r\n${body}`, context.signal);
         return begun;
       } finally {
         await repository.remove();
       }
     },
-    check: (begun, ground) => harmed(ground, 'git fetch', begun, 10_000),
+    check: (begun, context) => harmed(context, 'git fetch', begun, 10_000),
   }),
   hostileCase({
     name: 'fetch: a commit that no branch shows, by protocol 2',
     rule: 0,
     short: true,
-    run: async (ground) => {
-      const { url } = await pushed(ground, 'hidden');
-      const repository = await makeRepository({ secret: 'a password' });
-      const reader = await makeRepository({ a: 'a' });
+    run: async (context) => {
+      const { url } = await pushed(context, 'hidden');
+      const repository = await createPlatformRepository({ secret: 'a password' });
+      const reader = await createPlatformRepository({ a: 'a' });
       try {
-        const hidden = (await repository.git('rev-parse', 'HEAD')).trim();
-        await git(repository.directory, 'push', '-q', url, 'HEAD:refs/heads/side');
+        const hidden = await repository.git('rev-parse', 'HEAD');
+        await git(repository.folder, 'push', '-q', url, 'HEAD:refs/heads/side');
         await repository.git('commit', '-q', '--amend', '-m', 'Without the password');
-        await git(repository.directory, 'push', '-q', '-f', url, 'HEAD:refs/heads/side');
-        const fetching = git(reader.directory, '-c', 'protocol.version=2', 'fetch', '-q', url, hidden);
+        await git(repository.folder, 'push', '-q', '-f', url, 'HEAD:refs/heads/side');
+        const fetching = git(reader.folder, '-c', 'protocol.version=2', 'fetch', '-q', url, hidden);
         return await fetching.then(
           () => '',
           (error: Error) => error.message,

@@ -9,8 +9,8 @@ const MAX_TERMINALS = 512;
 const MAX_TRACKED = 4_096;
 const CONNECTIONS = 8_000;
 
-/** An application that answers each request with the result of this body of an asynchronous function. */
-function answering(body: string, before = ''): Record<string, string> {
+/** An application that answers each request with the result of `body`, the body of an async function. */
+export function answering(body: string, before = ''): Record<string, string> {
   return {
     Procfile: `web: ${before}exec node server.js\n`,
     'server.js': `const fs = require('node:fs'), net = require('node:net'), child = require('node:child_process'), os = require('node:os');
@@ -23,7 +23,7 @@ function answering(body: string, before = ''): Record<string, string> {
   };
 }
 
-/** Hosts the application, and returns what it answered; null if it did not go live. */
+/** Deploys the application and returns its answer; null if it did not go live. */
 async function attack(tenant: HostileTenant, signal: AbortSignal, body: string, before = ''): Promise<string | null> {
   let seen: string | null = null;
   await tenant.host(answering(body, before), {}, signal, async (service) => {
@@ -36,7 +36,7 @@ const NOT_LIVE = 'the hostile application did not go live, so nothing was tried'
 const about = (seen: string | null, holds: (answer: string) => boolean, fault: (answer: string) => string): string =>
   seen === null ? NOT_LIVE : unless(holds(seen), fault(seen));
 
-/** What applications do that the platform hosts. */
+/** Attacks by applications that the platform hosts. */
 export const HOSTED: readonly HostileCase[] = [
   hostileCase({
     name: 'devices: a thousand pseudo-terminals',
@@ -117,7 +117,7 @@ export const HOSTED: readonly HostileCase[] = [
     rule: 0,
     short: true,
     run: async ({ platform, tenants: [tenant], signal }) => {
-      // It stands for PostgreSQL, Redis or Caddy's admin API that an operator has left open to every address of the host.
+      // A stand-in for PostgreSQL, Redis or Caddy's admin API that an operator left open on all addresses of the host.
       const open = createServer((socket) => socket.destroy()).listen(0);
       await once(open, 'listening');
       try {

@@ -17,10 +17,10 @@ import { type HostileCase, harmed, hostileCase, unless } from './hostile-case.js
 const PASSWORD = 'correct horse battery staple';
 const INTRUDERS = 6;
 const NOWHERE = 'https://git.example.test/none.git';
-/** What the edge answers on one connection arrives within this time. */
+/** The edge sends all answers of one connection within this time, in milliseconds. */
 const QUIET_MS = 2_000;
 
-/** An application that gives two answers to `/two`, and a third one a moment later. */
+/** An application that sends two answers to `/two`, and a third one later. */
 const LIAR = `require('node:net').createServer((socket) => {
     const answer = (text) => 'HTTP/1.1 200 OK\\r\\nContent-Length: ' + text.length + '\\r\\n\\r\\n' + text;
     socket.on('error', () => {}).on('data', (request) => {
@@ -29,7 +29,7 @@ const LIAR = `require('node:net').createServer((socket) => {
     });
   }).listen(process.env.PORT);`;
 
-/** Ways to hide a request in another one. */
+/** Headers that hide a second request in the body of a first one (request smuggling). */
 const HIDING = [
   'Content-Length: 0\r\nTransfer-Encoding: chunked\r\n',
   'Content-Length: 0\r\nContent-Length: 60\r\n',
@@ -40,7 +40,7 @@ const HIDING = [
   'X: a\nTransfer-Encoding: chunked\r\n',
 ];
 
-/** Sends this to the edge and returns all that comes back. */
+/** Sends raw bytes to the edge, and returns everything that it answers. */
 async function exchange(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
@@ -51,7 +51,7 @@ async function exchange(port: number, text: string): Promise<string> {
   return answer;
 }
 
-/** What accounts, names and visitors do from outside. */
+/** Attacks by accounts, by domain names and by visitors. */
 export const OUTSIDE: readonly HostileCase[] = [
   hostileCase({
     name: 'edge: answers and requests within others, on connections that two tenants share',
@@ -79,8 +79,8 @@ export const OUTSIDE: readonly HostileCase[] = [
       });
       return { begun, tried, wrong };
     },
-    check: ({ begun, tried, wrong }, ground) =>
-      tried === 0 ? 'the hostile application did not go live' : wrong[0] || harmed(ground, 'visit', begun, 5_000),
+    check: ({ begun, tried, wrong }, context) =>
+      tried === 0 ? 'the hostile application did not go live' : wrong[0] || harmed(context, 'visit', begun, 5_000),
   }),
   hostileCase({
     name: 'services: one workspace takes all user numbers',
@@ -90,7 +90,7 @@ export const OUTSIDE: readonly HostileCase[] = [
       const { db } = database;
       const begun = Date.now();
       const { workspaceId } = client;
-      // As if it had made and deleted so many: the numbers are beyond those that services get.
+      // As if the tenant had created and deleted this many services. The user ids are above those that services get.
       await db.raw(
         `insert into freed_user_numbers (number, workspace_id, free_from)
          select 190000 + n, ?, now() + interval '1 hour' from generate_series(1, ?) n`,
@@ -105,8 +105,8 @@ export const OUTSIDE: readonly HostileCase[] = [
         await db('freed_user_numbers').where({ workspace_id: workspaceId }).where('number', '>', 190_000).delete();
       }
     },
-    check: ({ status, begun }, ground) =>
-      unless(status >= 400 && status < 500, `it answered ${status}`) || harmed(ground, 'write', begun, 5_000),
+    check: ({ status, begun }, context) =>
+      unless(status >= 400 && status < 500, `it answered ${status}`) || harmed(context, 'write', begun, 5_000),
   }),
   hostileCase({
     name: 'sign-in: an intruder signs in while a second factor is turned on',

@@ -23,7 +23,7 @@ const BUILDS_BY_FILES: Record<string, Record<string, string>> = {
   },
 };
 
-/** What a build does: a command of its own, or files that the platform reads. */
+/** Behaviours of a build: by its own command, or by files that the platform reads. */
 export const BUILDS: readonly Behaviour[] = [
   ...Object.entries(BUILDS_BY_COMMAND).map(([name, buildCommand]) => ({
     name,

@@ -3,46 +3,52 @@ import type { HostileTenant } from './hostile-tenant.js';
 import type { OrdinaryMix } from './ordinary-mix.js';
 import type { Kind } from './work-loop.js';
 
-/** What a case has to work with. */
-export interface Ground {
+/** What a case can use. */
+export interface CaseContext {
   platform: Platform;
-  /** Workspaces that mean harm. A case that needs one takes the first. */
+  /** Hostile workspaces. A case that needs one uses the first. */
   tenants: readonly [HostileTenant, ...HostileTenant[]];
   mix: OrdinaryMix;
-  /** Ends what a case does, when its time is over. */
+  /** Aborts when the case's time is over. */
   signal: AbortSignal;
 }
 
 /** One attack on one of the four rules of docs/security.md. */
 export interface HostileCase {
   name: string;
-  /** The rule that it tries to break: 1 to 4; 0 if it is about isolation. */
+  /** The number of the rule that the attack tries to break (1 to 4); 0 if the attack is on the isolation. */
   rule: number;
-  /** Whether a short run has it. */
+  /** True if a short run includes the case. */
   short: boolean;
-  /** Attacks, and returns how the attack reached its aim; '' if it did not. */
-  attempt(ground: Ground): Promise<string>;
+  /** Attacks. Returns how the attack reached its aim; '' if it did not. */
+  attempt(context: CaseContext): Promise<string>;
 }
 
-/** `run` attacks and returns what it saw; `check` says from that how the attack reached its aim, '' if it did not. */
+/**
+ * Builds a case. `run` attacks and returns what it saw; `check` returns how the attack reached its aim, '' if it did
+ * not.
+ */
 export function hostileCase<T>(init: {
   name: string;
   rule: number;
   short?: boolean;
-  run(ground: Ground): Promise<T>;
-  check(seen: T, ground: Ground): string | Promise<string>;
+  run(context: CaseContext): Promise<T>;
+  check(seen: T, context: CaseContext): string | Promise<string>;
 }): HostileCase {
   const { name, rule, short = false } = init;
-  return { name, rule, short, attempt: async (ground) => init.check(await init.run(ground), ground) };
+  return { name, rule, short, attempt: async (context) => init.check(await init.run(context), context) };
 }
 
-/** '' if this holds. */
+/** Returns '' if the condition holds, and otherwise the fault. */
 export function unless(holds: boolean, fault: string): string {
   return holds ? '' : fault;
 }
 
-/** How ordinary work of one kind was harmed since then: the first failure, or one that took longer than `withinMs` would be on this machine; '' if none was. */
-export function harmed({ mix }: Ground, kind: Kind, begun: number, withinMs: number): string {
+/**
+ * Returns how ordinary work of one kind was harmed since `begun`: the first failure, or the first piece that took too
+ * long. '' if none was. `withinMs` is scaled to the speed of this machine.
+ */
+export function harmed({ mix }: CaseContext, kind: Kind, begun: number, withinMs: number): string {
   const samples = mix.since(begun).filter((sample) => sample.kind === kind);
   if (samples.length === 0) return `no ordinary ${kind} has ended meanwhile`;
   const bad = samples.find(({ failure, ms }) => failure !== '' || ms > withinMs * mix.slowness);

@@ -4,7 +4,7 @@ import type { Behaviour, HostileTenant } from './hostile-tenant.js';
 
 const RUN_MS = 8_000;
 
-/** Opens connections, writes what it is given to each, and holds them for a while. */
+/** Opens connections, writes `text` to each, and keeps them open for a while. */
 export async function hold(port: number, count: number, text: string, signal: AbortSignal, drip = ''): Promise<void> {
   const sockets: Socket[] = Array.from({ length: count }, () => {
     const socket = connect(port, '127.0.0.1');
@@ -25,12 +25,12 @@ function head({ victim }: HostileTenant, line = 'GET / HTTP/1.1'): string {
   return `${line}\r\nHost: ${new URL(victim.url).host}\r\n`;
 }
 
-/** Calls the API many times at once; the answers do not matter. */
+/** Calls the API many times at once, and ignores the answers. */
 export async function call(times: number, request: () => Promise<unknown>): Promise<void> {
   await Promise.all(Array.from({ length: times }, () => request().catch(() => undefined)));
 }
 
-/** What a client does, to the edge with a neighbour's service in view, or to the API. */
+/** Behaviours of clients of the edge and of the API. */
 export const CLIENTS: readonly Behaviour[] = [
   {
     name: 'client: never reads',

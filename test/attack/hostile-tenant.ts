@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../chaos/random.js';
-import { type AppRepository, type Files, makeRepository } from '../support/apps.js';
 import { type ApiClient, visit } from '../support/client.js';
 import { createService, queueDeploy, readDeployment, type Service } from '../support/deployments.js';
 import { rawRequest } from '../support/http.js';
+import { createPlatformRepository, type Files, type TestRepository } from '../support/repositories.js';
 
-/** One way to harm others. It ends by itself soon, or when the signal says that the run is over. */
+/** A way to harm others. It ends by itself after a short time, or when the signal aborts. */
 export interface Behaviour {
   name: string;
   act(tenant: HostileTenant, signal: AbortSignal): Promise<void>;
@@ -15,15 +15,15 @@ const ENDED = ['live', 'failed', 'cancelled'];
 const POLL_MS = 500;
 const DEPLOYMENT_MS = 60_000;
 
-/** A workspace that does harm, with an ordinary service that it knows the address of. */
+/** A hostile workspace. It knows the URL of an ordinary service. */
 export class HostileTenant {
   readonly client: ApiClient;
   readonly random: Random;
   readonly apiPort: number;
   readonly edgePort: number;
-  /** The service of somebody else. */
+  /** The service of another tenant. */
   readonly victim: Service;
-  readonly #repositories: AppRepository[] = [];
+  readonly #repositories: TestRepository[] = [];
   #count = 0;
 
   constructor(init: Pick<HostileTenant, 'client' | 'random' | 'apiPort' | 'edgePort' | 'victim'>) {
@@ -35,22 +35,24 @@ export class HostileTenant {
   }
 
   /**
-   * Makes a service of these files, deploys it, runs `meanwhile` when it is live, and deletes it. How its deployment ends is
-   * nobody's concern but its own.
+   * Creates a service with these files, calls `before`, deploys it, calls `meanwhile` once it is live, and deletes it. Whether the
+   * deployment succeeds does not matter.
    */
   async host(
     files: Files,
     configuration: object,
     signal: AbortSignal,
     meanwhile: (service: Service) => Promise<void> = async () => undefined,
+    before: (service: Service) => Promise<unknown> = async () => undefined,
   ): Promise<void> {
-    const repository = await makeRepository(files);
+    const repository = await createPlatformRepository(files);
     this.#repositories.push(repository);
     this.#count += 1;
     const service = await createService(this.client, {
       name: `hostile ${this.#count}`,
       configuration: { repository: repository.url, timeoutSeconds: 20, ...configuration },
     });
+    await before(service);
     const { id } = await queueDeploy(this.client, service.id);
     const deadline = Date.now() + DEPLOYMENT_MS;
     let status = 'queued';
@@ -62,7 +64,7 @@ export class HostileTenant {
     await this.client.call('DELETE', `/services/${service.id}`, { confirm: service.name });
   }
 
-  /** Visits a path; whatever comes back, or nothing for ten seconds, is fine with a hostile client. */
+  /** Sends a request. Any answer, or none within ten seconds, is accepted. */
   async visit(service: Service, path = '/'): Promise<void> {
     await Promise.race([
       visit(service.url, this.edgePort, path).catch(() => undefined),
@@ -70,7 +72,7 @@ export class HostileTenant {
     ]);
   }
 
-  /** Returns what the service answers to these headers; null if nothing comes in time. */
+  /** Returns the service's answer to these headers; null if none arrives in time. */
   async answerOf(
     { url }: Service,
     headers: Record<string, string>,

@@ -6,8 +6,8 @@ import { runAttack } from './run.js';
 import { CASES } from './run-cases.js';
 
 /**
- * `npm run attack -- --seed N [--minutes M] [--short] [--only <name>,…]`: exits 1 if an attack reached its aim, or a neighbour or the
- * platform was hurt.
+ * `npm run attack -- --seed N [--minutes M] [--short] [--only <name>,…]`: exits with 1 if an attack reached its aim, or
+ * if another tenant or the platform was harmed.
  */
 const { values } = parseArgs({
   options: {
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 });
 const minutes = Number(values.minutes ?? (values.short ? '0.5' : '4'));
-// A part of a name is enough.
+// Parts of names suffice.
 const wanted = values.only.split(',').filter((name) => name !== '');
 const isWanted = ({ name }: { name: string }) => wanted.length === 0 || wanted.some((part) => name.includes(part));
 const behaviours = BEHAVIOURS.filter(isWanted);

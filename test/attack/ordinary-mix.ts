@@ -5,12 +5,13 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { Browser } from '../support/browser.js';
 import { ApiClient } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import type { Platform } from '../support/platform.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { takeBackup } from './backups.js';
 import { KINDS, type Kind, type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
@@ -18,21 +19,21 @@ const run = promisify(execFile);
 const PASSWORD = 'correct horse battery staple';
 const WORKSPACES = 3;
 
-/** What one workspace does: requests of visitors, and larger work. */
+/** The targets and kinds of work of one workspace. */
 interface Work {
   targets: RequestTargets;
   tasks: Record<Exclude<Kind, RequestKind>, () => Promise<unknown>>;
 }
 
-/** The steady work of several workspaces that mean no harm, from `begin` to `end`. */
+/** The steady work of several ordinary workspaces, which starts in `begin` and stops in `end`. */
 export class OrdinaryMix {
   readonly samples: Sample[] = [];
   /** How many times slower than a quiet machine this one is (`slownessOf`). */
   slowness = 1;
   readonly #platform: Platform;
   readonly #stop = new AbortController();
-  readonly #repositories: AppRepository[] = [];
-  /** The visitors, in a process of their own: this one also does what attackers do, and would measure itself. */
+  readonly #repositories: TestRepository[] = [];
+  /** Visitors run in a separate process, because this one also simulates attackers and would measure its own load. */
   #visitors: ChildProcess | null = null;
   #loops: Promise<unknown> = Promise.resolve();
 
@@ -40,7 +41,7 @@ export class OrdinaryMix {
     this.#platform = platform;
   }
 
-  /** Makes the workspaces with their services, and begins to work. */
+  /** Creates the workspaces and their services, and starts the work. */
   static async begin(platform: Platform): Promise<OrdinaryMix> {
     const mix = new OrdinaryMix(platform);
     setMaxListeners(WORKSPACES * Object.keys(KINDS).length, mix.#stop.signal);
@@ -56,7 +57,7 @@ export class OrdinaryMix {
     return mix;
   }
 
-  /** What has ended since then. */
+  /** Returns the work that has ended since this time. */
   since(time: number): Sample[] {
     return this.samples.filter(({ begun, ms }) => begun + ms >= time);
   }
@@ -81,7 +82,7 @@ export class OrdinaryMix {
       detached: true,
     });
     child.on('message', (sample) => this.samples.push(sample as Sample));
-    // Visitors have machines of their own, too.
+    // Real visitors use other machines, so their process keeps the normal priority.
     if (child.pid !== undefined) setPriority(child.pid, 0);
     this.#visitors = child;
   }
@@ -124,13 +125,13 @@ export class OrdinaryMix {
     return { targets, tasks };
   }
 
-  async #repository(word: string): Promise<AppRepository> {
-    const repository = await makeRepository(nodeServer(word));
+  async #repository(word: string): Promise<TestRepository> {
+    const repository = await createPlatformRepository(nodeServer(word));
     this.#repositories.push(repository);
     return repository;
   }
 
-  /** Delivers a signed ping, which changes nothing. */
+  /** Sends a signed ping, which changes nothing. */
   async #hook(client: ApiClient, { id }: Service): Promise<() => Promise<void>> {
     const { hook } = await newHook(client, id);
     return async () => {
@@ -139,7 +140,7 @@ export class OrdinaryMix {
     };
   }
 
-  /** A branch that is not deployed is pushed to and fetched from. */
+  /** Returns functions that push to and fetch from a branch that is not deployed. */
   async #git(client: ApiClient, name: string): Promise<{ push: () => Promise<void>; fetch: () => Promise<void> }> {
     await createService(client, { name, configuration: { sourceType: 'push' } });
     const from = await this.#repository(name);
@@ -147,11 +148,11 @@ export class OrdinaryMix {
     let pushed = 0;
     const push = async () => {
       await from.commit(`Push ${++pushed}`, { 'pushed.txt': String(pushed) });
-      await git(from.directory, 'push', '-q', url, 'HEAD:refs/heads/side');
+      await git(from.folder, 'push', '-q', url, 'HEAD:refs/heads/side');
     };
     await push();
     const into = await this.#repository(`${name} clone`);
-    return { push, fetch: () => git(into.directory, 'fetch', '-q', '--no-tags', url, '+refs/heads/side:refs/fetched') };
+    return { push, fetch: () => git(into.folder, 'fetch', '-q', '--no-tags', url, '+refs/heads/side:refs/fetched') };
   }
 }
 
@@ -165,7 +166,7 @@ export function newHook(client: ApiClient, serviceId: string): Promise<{ hook: H
 }
 
 let deliveries = 0;
-/** Sends a delivery with its signature. */
+/** Sends a signed delivery to an incoming webhook. */
 export function deliver(
   { apiPort }: Platform,
   { id, secret }: Hook,
@@ -189,7 +190,7 @@ export function gitUrl({ apiPort }: Platform, { key, workspaceId }: ApiClient, n
   return `http://anybody:${key}@127.0.0.1:${apiPort}/git/${workspaceId}/${name}.git`;
 }
 
-/** Git as people have it, without the configuration of this machine. Rejects with what it said, without the key. */
+/** Runs git without this machine's configuration. Rejects with git's output, without the API key in it. */
 export async function git(cwd: string, ...args: string[]): Promise<void> {
   const env = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
   await run('git', ['-c', 'safe.directory=*', ...args], { cwd, env, timeout: 60_000 }).catch(

@@ -1,30 +1,31 @@
 import { keepVisiting, type Visits } from '../chaos/load.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import type { ApiClient } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 
-/** A workspace whose service is visited ten times a second and deployed again and again. */
+/** A workspace whose service gets ten requests per second and is deployed again and again. */
 export class OrdinaryTenant {
   readonly service: Service;
-  /** How long its deployments took, in milliseconds. */
+  /** Durations of its deployments in milliseconds. */
   readonly durations: Record<'quiet' | 'attacked', number[]> = { quiet: [], attacked: [] };
   readonly failures: string[] = [];
   readonly #client: ApiClient;
-  readonly #repository: AppRepository;
+  readonly #repository: TestRepository;
   readonly #stop = new AbortController();
   readonly #visiting: Promise<Visits>;
 
-  private constructor(platform: Platform, client: ApiClient, service: Service, repository: AppRepository) {
+  private constructor(platform: Platform, client: ApiClient, service: Service, repository: TestRepository) {
     this.service = service;
     this.#client = client;
     this.#repository = repository;
     this.#visiting = keepVisiting([service], platform.edgePort, this.#stop.signal);
   }
 
-  /** Makes the service, deploys it once and begins to visit it. */
+  /** Creates the service, deploys it once, and starts the requests. */
   static async begin(platform: Platform, client: ApiClient): Promise<OrdinaryTenant> {
-    const repository = await makeRepository(nodeServer('ordinary'));
+    const repository = await createPlatformRepository(nodeServer('ordinary'));
     const service = await createService(client, {
       name: 'ordinary',
       configuration: { repository: repository.url, plan: 'standard' },
@@ -43,7 +44,7 @@ export class OrdinaryTenant {
     }
   }
 
-  /** Visits no more. */
+  /** Stops the requests. */
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#visiting;

@@ -5,23 +5,33 @@ import { DATA } from './cases-data.js';
 import { GIT } from './cases-git.js';
 import { HOSTED } from './cases-hosted.js';
 import { OUTSIDE } from './cases-outside.js';
-import type { Ground, HostileCase } from './hostile-case.js';
+import { REMOTE } from './cases-remote.js';
+import { VOLUMES } from './cases-volumes.js';
+import type { CaseContext, HostileCase } from './hostile-case.js';
 import type { OrdinaryMix } from './ordinary-mix.js';
 import { KINDS, type Kind, percentile99, REQUESTS, type Sample } from './work-loop.js';
 
-/** Every attack on a rule that is tried from outside or from hosted code. */
-export const CASES: readonly HostileCase[] = [...DATA, ...GIT, ...CALLERS, ...OUTSIDE, ...HOSTED];
+/** All attacks that are tried one after another. */
+export const CASES: readonly HostileCase[] = [
+  ...DATA,
+  ...GIT,
+  ...CALLERS,
+  ...OUTSIDE,
+  ...HOSTED,
+  ...REMOTE,
+  ...VOLUMES,
+];
 
-/** A request under attack may take so many times what it takes in a quiet run. */
+/** Maximum ratio of the times of requests during attacks to those without attacks. */
 const MAX_RATIO = 2;
 const ALIVE: readonly Kind[] = ['alive'];
-/** On a busy machine less than this is no harm, whatever the ratio, in milliseconds. */
+/** Times below this are no harm, whatever the ratio, in milliseconds. */
 const FLOOR_MS = 50;
 const CASE_MS = 120_000;
-/** What an attack has begun may harm others a moment later. */
+/** An attack may harm others until this long after its end, in milliseconds. */
 const AFTER_MS = 1_000;
 
-/** How one case ended. `result` is '' if the attack did not reach its aim. */
+/** The outcome of one case. `result` is '' if the attack did not reach its aim. */
 export interface CaseResult {
   name: string;
   rule: number;
@@ -30,9 +40,9 @@ export interface CaseResult {
   samples: Sample[];
 }
 
-/** Tries the cases one after another beside the ordinary mix. */
+/** Tries the cases one after another, during ordinary work. */
 export async function runCases(
-  ground: Omit<Ground, 'signal'>,
+  context: Omit<CaseContext, 'signal'>,
   cases: readonly HostileCase[],
   say: (what: string) => void,
 ): Promise<CaseResult[]> {
@@ -42,10 +52,10 @@ export async function runCases(
     const begun = Date.now();
     const signal = AbortSignal.timeout(CASE_MS);
     const late = delay(CASE_MS, `it did not end within ${CASE_MS} ms`, { ref: false });
-    const tried = attempt({ ...ground, signal }).catch((error: Error) => `not tried: ${error.message}`);
+    const tried = attempt({ ...context, signal }).catch((error: Error) => `not tried: ${error.message}`);
     const result = await Promise.race([tried, late]);
     await delay(AFTER_MS);
-    const { harmed, samples } = resultOf(ground.mix, name, begun);
+    const { harmed, samples } = resultOf(context.mix, name, begun);
     if (result !== '') say(`  REACHED ITS AIM: ${result}`);
     for (const { kind, failure } of harmed) say(`  harmed: ${kind}: ${failure}`);
     results.push({ name, rule, result, harmed, samples });
@@ -53,7 +63,7 @@ export async function runCases(
   return results;
 }
 
-/** What happened to ordinary work since then, without an aim of the attack to look at. */
+/** Returns what happened to ordinary work since `begun`, for a case without a result. */
 export function resultOf(mix: OrdinaryMix, name: string, begun: number): CaseResult {
   const samples = mix.since(begun);
   const harmed = samples.flatMap((sample) => {
@@ -65,8 +75,8 @@ export function resultOf(mix: OrdinaryMix, name: string, begun: number): CaseRes
 }
 
 /**
- * The books of the cases: which reached their aim, what ordinary work was harmed, and how long requests took. A short run beside other
- * work of the machine does not judge the times.
+ * Summarizes the cases: which attacks reached their aim, what ordinary work was harmed, and the times of requests. A
+ * short run beside other work does not judge the times.
  */
 export function caseEntries(results: readonly CaseResult[], quiet: readonly Sample[], judgesTimes: boolean): Entry[] {
   const attacked = results.flatMap(({ samples }) => samples);
@@ -104,7 +114,7 @@ export function caseEntries(results: readonly CaseResult[], quiet: readonly Samp
   ];
 }
 
-/** One line for each case: rule, result, harmed work, and the 99th percentile of ordinary requests meanwhile. */
+/** Formats one line for each case: rule, result, harmed work, and the 99th percentile of ordinary requests. */
 export function caseTable(results: readonly CaseResult[], quiet: readonly Sample[]): string {
   const width = Math.max(...results.map(({ name }) => name.length));
   const head = `${'case'.padEnd(width)}  rule  result   harmed  p99 quiet/attack (ms)`;

@@ -26,21 +26,21 @@ export interface AttackOptions {
 }
 
 export interface AttackResult {
-  /** One line for each case; '' without cases. */
+  /** A table with one line for each case; '' without cases. */
   cases: string;
   entries: Entry[];
-  /** How often each behaviour was shown. */
+  /** Name of a behaviour → how often it was shown. */
   acted: ReadonlyMap<string, number>;
 }
 
 const TENANTS = 3;
-/** So many of them show behaviours at the same time. */
+/** Hostile tenants that show behaviours at the same time. */
 const ACTING = 2;
 const PAUSE_MS = 500;
-/** Without an attack, the ordinary work is measured for so long. */
+/** How long ordinary work is measured without an attack, in milliseconds. */
 const QUIET_MS = 30_000;
 
-/** Runs ordinary tenants, first alone and then beside hostile ones; when all is over, looks at what the attack has done. */
+/** Runs ordinary tenants, first alone and then beside hostile ones. At the end, checks what the attacks have done. */
 export async function runAttack({
   seed,
   minutes,
@@ -58,7 +58,7 @@ export async function runAttack({
     env: {
       STOP_GRACE_SECONDS: '2',
       RUNTIME_PORTS: `${PORTS.first}-${PORTS.last}`,
-      // Callers have addresses of their own: the run is the proxy in front that says who calls.
+      // Simulated callers have different addresses, which this process sends as a proxy would.
       TRUST_PROXY: 'true',
       DNS_SERVERS: nameServer.address,
       PUSH_MAX_MB: '32',
@@ -72,7 +72,7 @@ export async function runAttack({
   try {
     await ordinary.deploy('quiet');
     const quietFrom = Date.now();
-    // The ordinary tenant deploys all the time, now as later.
+    // An ordinary tenant deploys all the time, as during the attacks.
     while (Date.now() - quietFrom < QUIET_MS) await ordinary.deploy('quiet');
     const quiet = mix.since(quietFrom);
     mix.slowness = slownessOf(quiet);
@@ -97,7 +97,7 @@ export async function runAttack({
 
     const attackedFrom = Date.now();
     const stop = AbortSignal.timeout(behaviours.length === 0 ? 0 : minutes * 60_000);
-    // Each tenant shows every behaviour once before one of them again, for as long as there is time.
+    // Each tenant shows all behaviours in a random order before it repeats one.
     const attacks = hostile.slice(0, ACTING).map(async (tenant) => {
       let deck: Behaviour[] = [];
       while (!stop.aborted) {
@@ -133,11 +133,14 @@ export async function runAttack({
   }
 }
 
-/** Attackers have machines of their own: what this process does for them takes processor time from the others only if they leave it. */
+/**
+ * Lowers this process's priority: real attackers use machines of their own and take no processor time from the
+ * platform.
+ */
 async function stepBack(): Promise<void> {
   const { PRIORITY_LOW } = constants.priority;
   setPriority(PRIORITY_LOW);
-  // Linux shares processor time by sessions first. Not every kernel does.
+  // Linux shares processor time between sessions first, if the kernel has autogroups.
   await writeFile('/proc/self/autogroup', String(PRIORITY_LOW)).catch(() => undefined);
 }
 
@@ -148,7 +151,7 @@ async function workspace({ database: { db }, client }: Platform, name: string): 
   return new ApiClient(client.baseUrl, workspace.id, (await createKey(db, key)).key);
 }
 
-/** A behaviour that was cut off may have left its service. */
+/** A behaviour that was interrupted may have left its service. */
 async function removeServices(tenants: readonly HostileTenant[]): Promise<void> {
   for (const { client } of tenants) {
     const { services } = await client.expect<{ services: { id: string; name: string }[] }>('GET', '/services');

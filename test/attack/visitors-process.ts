@@ -2,12 +2,13 @@ import { setMaxListeners } from 'node:events';
 import { ApiClient, visit } from '../support/client.js';
 import { type RequestKind, type RequestTargets, repeat, type Sample } from './work-loop.js';
 
-/** The single requests of the ordinary mix. Prints nothing; each sample is a message to the parent, whose end ends it. */
+/** A process that makes the single requests of ordinary work. It sends each sample to its parent, and ends with it. */
 const targets: RequestTargets[] = JSON.parse(process.argv[2] ?? '[]');
 const stop = new AbortController();
 setMaxListeners(100, stop.signal);
 process.on('disconnect', () => stop.abort());
-const report = (sample: Sample) => void (process.connected && process.send?.(sample));
+// With a callback, a parent that ends meanwhile is no uncaught error.
+const report = (sample: Sample) => void (process.connected && process.send?.(sample, () => undefined));
 await Promise.all(targets.flatMap(requestsOf).map(([kind, work]) => repeat(kind, work, stop.signal, report)));
 
 function requestsOf(target: RequestTargets): [RequestKind, () => Promise<unknown>][] {
@@ -19,7 +20,7 @@ function requestsOf(target: RequestTargets): [RequestKind, () => Promise<unknown
     return client.expect('PATCH', `/services/${serviceId}`, { configuration: { timeoutSeconds } });
   };
   return [
-    // The smallest request: it waits for the event loop of the API and for nothing else.
+    // The smallest request. It waits only for the API's event loop.
     ['alive', async () => (await fetch(`http://127.0.0.1:${apiPort}/healthz`)).arrayBuffer()],
     ['read', () => client.expect('GET', '/services')],
     ['write', write],

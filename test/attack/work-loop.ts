@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 
-/** Each kind of ordinary work: the pause after it, and the time within which it has to succeed on a quiet machine, in milliseconds. */
+/**
+ * Kinds of ordinary work: the pause after each, and the time in which it must succeed on a quiet machine, in
+ * milliseconds.
+ */
 export const KINDS = {
   alive: { pauseMs: 50, boundMs: 5_000 },
   read: { pauseMs: 150, boundMs: 5_000 },
@@ -15,12 +18,12 @@ export const KINDS = {
   backup: { pauseMs: 15_000, boundMs: 90_000 },
 };
 export type Kind = keyof typeof KINDS;
-/** The kinds that are single requests, which a process of its own makes. */
+/** Kinds of work that are single requests, which a separate process makes. */
 export type RequestKind = 'alive' | 'read' | 'write' | 'visit';
-/** The 99th percentile is of these. */
+/** Kinds of requests that the 99th percentile covers. */
 export const REQUESTS: readonly Kind[] = ['read', 'write', 'visit'];
 
-/** Where the requests of one workspace go. */
+/** Where the requests of one workspace are sent. */
 export interface RequestTargets {
   baseUrl: string;
   workspaceId: string;
@@ -29,11 +32,11 @@ export interface RequestTargets {
   url: string;
   apiPort: number;
   edgePort: number;
-  /** What the service answers. */
+  /** The expected answer of the service. */
   word: string;
 }
 
-/** So many times its bound is waited for ordinary work, on any machine. */
+/** On any machine, ordinary work is waited for this many times its bound. */
 const MAX_SLOWNESS = 8;
 
 /** One piece of ordinary work. `failure` is '' if it succeeded; times in milliseconds. */
@@ -44,7 +47,7 @@ export interface Sample {
   failure: string;
 }
 
-/** Does one kind of work again and again until the signal says that the run is over. */
+/** Repeats one kind of work until the signal aborts. */
 export async function repeat(
   kind: Kind,
   work: () => Promise<unknown>,
@@ -65,17 +68,17 @@ export async function repeat(
   }
 }
 
-/** The 99th percentile of the times, in whole milliseconds; 0 without samples of these kinds. */
+/** Returns the 99th percentile of the times, in whole milliseconds; 0 without samples. */
 export function percentile99(samples: readonly Sample[], kinds: readonly Kind[] = REQUESTS): number {
   const times = samples.filter(({ kind }) => kinds.includes(kind)).map(({ ms }) => ms);
   times.sort((a, b) => a - b);
   return Math.round(times[Math.min(times.length - 1, Math.floor(times.length * 0.99))] ?? 0);
 }
 
-/** A request takes at most this long on a quiet machine without an attack, in the 99th percentile. */
+/** The 99th percentile of requests on a quiet machine without an attack, in milliseconds. */
 const QUIET_MS = 40;
 
-/** How many times slower than a quiet machine this one is, from samples before the attack: 1 to 8. */
+/** Returns how many times slower than a quiet machine this one is (1 to 8), from samples before the attack. */
 export function slownessOf(quiet: readonly Sample[]): number {
   return Math.min(MAX_SLOWNESS, Math.max(1, percentile99(quiet) / QUIET_MS));
 }

@@ -11,16 +11,16 @@ import { record } from './table.js';
 
 const WORKSPACES = 100_000;
 const WAITING = 1_000_000;
-/** Every thousandth workspace has waited for longer, and has so many times more. */
+/** Every thousandth workspace has waited longer and has this many times more deployments. */
 const GREEDY = 100;
 const SLOTS = 64;
-/** Deployments that end between two rounds. */
+/** Deployments that end between two rounds of admission. */
 const ENDING = 8;
 const ROUNDS = 60;
 
 /**
- * Admission and dispatch with 100,000 workspaces and a million deployments that wait: how long a round of the dispatcher
- * takes, and whether a workspace gets a second turn before another one has had its first.
+ * Admission and dispatch with 100,000 workspaces and a million waiting deployments: the time of a round of the
+ * dispatcher, and whether a workspace gets a second turn before another one has had its first.
  */
 export async function benchAdmission(): Promise<void> {
   const database = await createTestDatabase();
@@ -37,7 +37,7 @@ export async function benchAdmission(): Promise<void> {
 async function fill({ db }: TestDatabase): Promise<void> {
   const configuration = JSON.stringify({ ...DEFAULT_CONFIGURATION, repository: 'https://example.test/a/b.git' });
   await db.transaction(async (trx) => {
-    // The lines are made by one statement below. Triggers for each row would take several minutes.
+    // The queue's rows are made by one statement below, because triggers for each row would take several minutes.
     await trx.raw('set local session_replication_role = replica');
     await trx.raw(`insert into workspaces (id, name) select gen_random_uuid(), 'W' from generate_series(1, ?)`, [
       WORKSPACES,

@@ -3,26 +3,26 @@ import pg from 'pg';
 import type { ReadyWork } from './engine.bench.js';
 import { measure } from './measure.js';
 
-/** The states of a deployment after its start. */
+/** The states that a deployment passes through. */
 const STATES = ['building', 'releasing', 'switched', 'live'];
-/** A deployment of a site says what it deploys, what it has stored and that it is healthy. */
+/** The log lines of the deployment of a static site. */
 const LINES = ['Deploys a commit', 'The image is stored', 'The release is healthy'];
 
 export interface BareLoad {
   jobs: number;
   concurrency: number;
-  /** Each change of state is stored in a table, and so are the lines of the log; otherwise they are progress of the job only. */
+  /** True if changes of state and log lines are stored in tables; otherwise they are only the job's progress. */
   stored: boolean;
 }
 
-/** The settings of the platform's own connections for queues. */
+/** The settings of the platform's own connections to the queues. */
 const QUEUE_POOL = { max: 15, keepAlive: true, options: '-c search_path=bullmq -c synchronous_commit=off' };
 
 let run = 0;
 
 /**
- * Jobs of BullMQ as one would write them without this platform. A change of state is one plain update by the record's key
- * and the job's progress; a line of the log is one insert. There is no fence, no lease, no admission and no outbox.
+ * BullMQ jobs as one would write them without this platform. A change of state is one update and the job's progress; a
+ * log line is one insert. There is no fence, lease, admission or outbox.
  */
 export async function prepareBareJobs(
   { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | null },

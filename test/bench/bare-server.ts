@@ -3,8 +3,7 @@ import Koa from 'koa';
 import pg from 'pg';
 
 /**
- * The bare reference of `npm run bench -- api`: Koa and pg with one query each request and nothing else. Prints its port
- * when it listens.
+ * The reference of `npm run bench -- api`: Koa and pg with one query for each request. Prints its port when it listens.
  */
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 20 });
 const app = new Koa();

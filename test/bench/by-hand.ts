@@ -9,10 +9,10 @@ import { freePorts } from '../support/processes.js';
 
 const run = promisify(execFile);
 
-/** How long is waited before an application is asked again, in milliseconds: by hand and on the platform. */
+/** Pause before an application is polled again, by hand and on the platform, in milliseconds. */
 export const PAUSE_MS = 10;
 
-/** Clones a repository and copies its files to the folder of a web server, as somebody does by hand. */
+/** Clones a repository and copies its files to a web server's folder, as a user would by hand. */
 export async function siteByHand(url: string): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'ranvier-bench-'));
   try {
@@ -23,14 +23,14 @@ export async function siteByHand(url: string): Promise<void> {
   }
 }
 
-/** `cache` is npm's, if it is not the user's own. */
+/** Installs and starts an npm application by hand. `cache` is npm's cache folder, if not the user's. */
 export function applicationByHand(url: string, cache?: string): Promise<number> {
   return startedByHand(url, ['npm ci'], 'npm start', cache === undefined ? {} : { npm_config_cache: cache });
 }
 
 /**
- * Clones, builds and starts an application in a shell until it answers. Returns how long that took, in milliseconds, without the time
- * to end and remove it.
+ * Clones, builds and starts an application with shell commands until it answers. Returns the milliseconds, without the
+ * time to stop and remove it.
  */
 export async function startedByHand(
   url: string,
@@ -53,7 +53,7 @@ export async function startedByHand(
     await ended;
     return took;
   } finally {
-    // Go's cache of modules is read-only.
+    // The files of Go's module cache are read-only.
     await run('chmod', ['-R', 'u+w', directory]);
     await rm(directory, { recursive: true, force: true });
   }

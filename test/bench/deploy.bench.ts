@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
+import { npmApp } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { applicationByHand, PAUSE_MS, siteByHand } from './by-hand.js';
 import { benchInstallation } from './installation.bench.js';
 import { measure, median, percentile, print } from './measure.js';
@@ -18,23 +19,23 @@ const SERVICES = 40;
 const SLOTS = 8;
 const LINES = 40;
 const CANCELLATIONS = 10;
-/** A build that runs until it is cancelled. */
+/** An application whose build runs until it is cancelled. */
 const ENDLESS = { 'package.json': '{"name":"endless","scripts":{"build":"sleep 600","start":"node never.js"}}' };
 
 /**
- * The deploy path: from POST to the first new answer, throughput, cancellation and the log of an application, and what the
- * processes hold at rest. What can be done by hand is done by hand in turns, in the same run.
+ * The deploy path: time from POST to the first new answer, throughput, cancellation, logs, and memory at rest. What can
+ * be done by hand is done by hand as well, in turns.
  */
 export async function benchDeploy(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine, env: { WORKER_CONCURRENCY: String(SLOTS) } });
-  const repositories: AppRepository[] = [];
+  const repositories: TestRepository[] = [];
   const make = async (files: Record<string, string>) => {
-    const repository = await makeRepository(files);
+    const repository = await createPlatformRepository(files);
     repositories.push(repository);
     return repository;
   };
   try {
-    // Every workspace may use all slots of the worker.
+    // Lets every workspace use all slots of the worker.
     await platform.database.db.raw(
       `update workspaces set configuration = configuration || jsonb_build_object('buildConcurrency', ${SLOTS})`,
     );
@@ -51,10 +52,10 @@ export async function benchDeploy(engine: EngineName): Promise<void> {
   }
 }
 
-/** What only a start needs is given back after 20 s, and V8 shrinks its heap some seconds later. */
+/** Memory that only the start needs is freed after 20 s, and V8 shrinks its heap some seconds later. */
 const REST_MS = 45_000;
 
-/** Resident memory of processes that have done nothing yet, in MiB. */
+/** Prints the resident memory of processes that have done nothing yet, in MiB. */
 async function benchMemory(platform: Platform): Promise<void> {
   await delay(REST_MS);
   const found: string[] = [];
@@ -67,7 +68,7 @@ async function benchMemory(platform: Platform): Promise<void> {
   print(`  resident at rest: ${found.join(', ')}`);
 }
 
-async function benchSite(platform: Platform, repository: AppRepository): Promise<void> {
+async function benchSite(platform: Platform, repository: TestRepository): Promise<void> {
   const service = await createService(platform.client, {
     name: 'site',
     configuration: { repository: repository.url },
@@ -91,7 +92,7 @@ async function benchSite(platform: Platform, repository: AppRepository): Promise
   print(`  site: ${work?.commits} commits of the database, ${work?.processes} processes started, a deployment`);
 }
 
-async function benchApplication(platform: Platform, repository: AppRepository): Promise<void> {
+async function benchApplication(platform: Platform, repository: TestRepository): Promise<void> {
   const service = await createService(platform.client, {
     name: 'application',
     configuration: { repository: repository.url },
@@ -111,7 +112,7 @@ async function benchApplication(platform: Platform, repository: AppRepository): 
   await printSteps(platform, service);
 }
 
-async function benchThroughput(platform: Platform, repository: AppRepository): Promise<void> {
+async function benchThroughput(platform: Platform, repository: TestRepository): Promise<void> {
   const { client } = platform;
   const services: Service[] = [];
   for (let i = 0; i < SERVICES; i++) {
@@ -155,13 +156,13 @@ async function benchThroughput(platform: Platform, repository: AppRepository): P
   print(`  ${SERVICES} sites at once, ${SLOTS} slots: ${median(rates).toFixed(1)} deployments/s (by hand ${byHand})`);
 }
 
-/** The pauses of the worker's event loop, from its last heartbeat: the 99th percentile in milliseconds. */
+/** Returns the 99th percentile of the worker's event-loop delays, from its last heartbeat, in milliseconds. */
 async function blockedMs({ database }: Platform): Promise<number> {
   const row = await database.db('workers').first('event_loop_p99_ms');
   return row.event_loop_p99_ms;
 }
 
-async function benchCancel(platform: Platform, repository: AppRepository): Promise<void> {
+async function benchCancel(platform: Platform, repository: TestRepository): Promise<void> {
   const { client } = platform;
   const service = await createService(client, { name: 'endless', configuration: { repository: repository.url } });
   const times: number[] = [];
@@ -194,8 +195,8 @@ const SPEAKER = {
   }).listen(process.env.PORT);`,
 };
 
-/** From a line's print to the answer of the API that has it. */
-async function benchLog(platform: Platform, repository: AppRepository): Promise<void> {
+/** Measures the time from the print of a line to the API's answer with it. */
+async function benchLog(platform: Platform, repository: TestRepository): Promise<void> {
   const { client } = platform;
   const service = await createService(client, { name: 'speaker', configuration: { repository: repository.url } });
   await deploy(client, service.id);
@@ -225,7 +226,7 @@ interface Work {
   processes: number;
 }
 
-/** What the database and the machine have done so far. Everything else on the machine counts too. */
+/** Returns counters of the database and the machine. Other work on the machine is counted too. */
 async function workOf({ database }: Platform): Promise<Work> {
   const row = await database
     .db('pg_stat_database')

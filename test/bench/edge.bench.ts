@@ -1,9 +1,9 @@
-import { makeRepository } from '../support/apps.js';
 import { hasCaddy, startCaddy } from '../support/caddy.js';
 import { createService, deploy } from '../support/deployments.js';
 import { type EngineName, startPlatform } from '../support/platform.js';
 import { freePorts } from '../support/processes.js';
 import { processorMs } from '../support/processor-time.js';
+import { createPlatformRepository } from '../support/repositories.js';
 import { load, requestText, type Served } from './load.js';
 import { median, print } from './measure.js';
 import { record } from './table.js';
@@ -23,15 +23,15 @@ const APPLICATION = {
 };
 
 interface Round extends Served {
-  /** Microseconds of processor time of the proxy for a request. */
+  /** Processor time of the proxy for one request, in microseconds. */
   processorUs: number;
 }
 
-/** Requests a second to one hosted application through the edge, and through a Caddy that passes them on to the same replica. */
+/** Compares requests per second to one application through the edge and through Caddy. */
 export async function benchEdge(engine: EngineName): Promise<void> {
   if (!hasCaddy) return print('  SKIPPED: caddy is not installed');
   const platform = await startPlatform({ engine });
-  const repository = await makeRepository(APPLICATION);
+  const repository = await createPlatformRepository(APPLICATION);
   const [port = 0] = await freePorts(1);
   try {
     const configuration = { repository: repository.url };
@@ -55,7 +55,7 @@ export async function benchEdge(engine: EngineName): Promise<void> {
       for (let round = 0; round <= ROUNDS; round++) {
         rounds.push({ caddy: await through(port, caddy.pid), ours: await through(platform.edgePort, edge) });
       }
-      // The first round warms both up.
+      // The first round is a warm-up.
       rounds.shift();
       const of = (who: 'ours' | 'caddy') => median(rounds.map((round) => round[who].perSecond)).toFixed(0);
       const ratio = median(rounds.map(({ ours, caddy }) => ours.perSecond / caddy.perSecond));

@@ -21,20 +21,20 @@ const JOBS = 400;
 const CONCURRENCY = 8;
 const ROUNDS = 5;
 
-/** Work that is stored and ready to begin. */
+/** Work that is stored and due. */
 export interface ReadyWork {
-  /** Does all of it. Returns the milliseconds until the last of it had ended. */
+  /** Carries out all of it, and returns the milliseconds until the end. */
   run(): Promise<number>;
   close(): Promise<void>;
 }
 
 /**
- * Deployments whose source, builder and runtime do nothing, against bare jobs of BullMQ that store the same changes, and
- * against bare jobs that record them in their progress only: on the same backend, in the same process, in turns.
+ * The engine's overhead: deployments whose source, builder and runtime do nothing, against BullMQ jobs that store the
+ * same changes, and against jobs that only report progress. All use the same backend and process, in turns.
  */
 export async function benchEngine(name: EngineName): Promise<void> {
   const workshop = await TestWorkshop.open();
-  // Replicas are work of the runtime, which does nothing here.
+  // A static site needs no replicas.
   workshop.imageType = 'static';
   const redis = name === 'redis' ? await startRedis() : null;
   const backend = { databaseUrl: workshop.database.url, redisUrl: redis?.url ?? null };
@@ -46,7 +46,7 @@ export async function benchEngine(name: EngineName): Promise<void> {
   ];
   const costs = kinds.map((): Cost[] => []);
   try {
-    // The first round warms everything up.
+    // The first round is a warm-up.
     for (let round = 0; round <= ROUNDS; round++) {
       for (const [i, { prepare }] of kinds.entries()) {
         const cost = await costOf(await prepare());
@@ -70,9 +70,9 @@ export async function benchEngine(name: EngineName): Promise<void> {
 }
 
 interface Cost {
-  /** Jobs a second. */
+  /** Jobs per second. */
   rate: number;
-  /** Of one job: statements to PostgreSQL, and milliseconds of processor time. */
+  /** Per job: statements to PostgreSQL, and processor time in milliseconds. */
   statements: number;
   process: number;
   postgres: number;

@@ -2,18 +2,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppRepository, type Files, npmApp } from '../support/apps.js';
+import { npmApp, type TextFiles } from '../support/apps.js';
 import { createService, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
+import type { TestRepository } from '../support/repositories.js';
 import { applicationByHand, PAUSE_MS } from './by-hand.js';
 import { measure } from './measure.js';
 import { quiet, report, served } from './served.js';
 
 const ROUNDS = 5;
-/** Longer than the platform keeps processes for the next deployment. */
+/** Longer than the platform keeps processes ready for the next deployment. */
 const IDLE_MS = 11_000;
 
-/** Two versions of the application's dependency, in turns. */
+/** Two versions of the application's dependency, which are installed in turns. */
 const VERSIONS = [
   ['2.1.3', 'sha512-6FlzubTLZG3J2a/NVCAleEhjzq5oxgHyaCU9yYXvcLsvoVaHJq/s5xXI6/XXP6tz7R9xAOtHnSO/tXtF3WRTlA=='],
   ['2.1.2', 'sha512-sGkPx+VjMtmA6MX27oA4FBFELFCZZ4S4XqeGOXCv68tT+jb3vk/RyaKWP0PTKyWtmLSM0b+adUTEvbs1PEaH2w=='],
@@ -21,16 +22,18 @@ const VERSIONS = [
 
 interface Rounds {
   platform: Platform;
-  repository: AppRepository;
+  repository: TestRepository;
 }
 
-/** Deployments of an npm application that install: npm's cache is as warm by hand as the platform's is. */
+/**
+ * Measures deployments of an npm application that install packages. By hand, npm's cache is as full as on the platform.
+ */
 export async function benchInstallation(rounds: Rounds): Promise<void> {
   await firstDeployments(rounds);
   await changedLocks(rounds);
 }
 
-/** Each is the first one of its service, on a platform that has done nothing for a while. Both caches of npm are empty. */
+/** Each deployment is the first of its service, on a platform that was idle for a while. Both npm caches are empty. */
 async function firstDeployments({ platform, repository }: Rounds): Promise<void> {
   const hand: number[] = [];
   const ours: number[] = [];
@@ -42,7 +45,7 @@ async function firstDeployments({ platform, repository }: Rounds): Promise<void>
     await delay(IDLE_MS);
     const deployed = await measure(() => served(platform, service, word, PAUSE_MS));
     await quiet(platform);
-    // The first one of all finds a worker that has built nothing yet.
+    // In the first round, the worker has not built anything yet.
     if (round === 0) continue;
     hand.push(byHand);
     ours.push(deployed);
@@ -50,7 +53,7 @@ async function firstDeployments({ platform, repository }: Rounds): Promise<void>
   report('first', 'npm application, first deployment, empty caches', hand, ours);
 }
 
-/** Each has another lock file than the one before. Both caches of npm have its packages. */
+/** Each deployment has a new lock file. Both npm caches contain its packages. */
 async function changedLocks({ platform, repository }: Rounds): Promise<void> {
   const service = await newService(platform, repository, 'changed');
   const hand: number[] = [];
@@ -70,7 +73,7 @@ async function changedLocks({ platform, repository }: Rounds): Promise<void> {
   report('changedLock', 'npm application, another lock file, warm caches', hand, ours);
 }
 
-function newService({ client }: Platform, { url }: AppRepository, name: string): Promise<Service> {
+function newService({ client }: Platform, { url }: TestRepository, name: string): Promise<Service> {
   return createService(client, { name, configuration: { repository: url } });
 }
 
@@ -83,7 +86,7 @@ async function withCache<T>(work: (cache: string) => Promise<T>): Promise<T> {
   }
 }
 
-function withVersion(files: Files, round: number): Files {
+function withVersion(files: TextFiles, round: number): TextFiles {
   const [from, to] = [VERSIONS[0], VERSIONS[round % VERSIONS.length] ?? VERSIONS[0]];
   const changed = (text: string) => text.replaceAll(from[0], to[0]).replaceAll(from[1], to[1]);
   return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, changed(text)]));

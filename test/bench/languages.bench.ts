@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { makeRepository } from '../support/apps.js';
 import { createService } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { startPythonIndex } from '../support/python-index.js';
+import { createPlatformRepository } from '../support/repositories.js';
 import { PAUSE_MS, startedByHand } from './by-hand.js';
 import { measure, print } from './measure.js';
 import { printSteps, quiet, report, served } from './served.js';
@@ -13,7 +13,7 @@ interface Language {
   figure: 'python' | 'go' | 'php';
   needs: string;
   files: Record<string, string>;
-  /** The file that changes with each round. */
+  /** The file that changes in each round. */
   changed(word: string): Record<string, string>;
   build: readonly string[];
   start: string;
@@ -62,7 +62,9 @@ func main() {
   },
 ];
 
-/** Deployments of applications in other languages than Node.js, from the second one on, in turns with the same by hand. */
+/**
+ * Deployments of applications in other languages than Node.js, from the second one on, in turns with the same by hand.
+ */
 export async function benchLanguages(engine: EngineName): Promise<void> {
   const index = await startPythonIndex(['1.0']);
   const platform = await startPlatform({ engine, env: { PIP_INDEX_URL: index.url } });
@@ -82,7 +84,7 @@ async function benchLanguage(
   { figure, files, changed, build, start }: Language,
   variables: Record<string, string>,
 ): Promise<void> {
-  const repository = await makeRepository({ ...files, ...changed('round 0.') });
+  const repository = await createPlatformRepository({ ...files, ...changed('round 0.') });
   try {
     const service = await createService(platform.client, {
       name: figure,
@@ -95,7 +97,7 @@ async function benchLanguage(
       const byHand = await startedByHand(repository.url, build, start, variables);
       const deployed = await measure(() => served(platform, service, `round ${round}.`, PAUSE_MS));
       await quiet(platform);
-      // The first deployment fills the caches, as the first time by hand does.
+      // The first deployment fills the caches, as the first build by hand does.
       if (round === 0) continue;
       hand.push(byHand);
       ours.push(deployed);

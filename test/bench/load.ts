@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 
 export interface Load {
   port: number;
-  /** The whole request, as it goes over the connection. */
+  /** Returns the whole text of a request. */
   request: () => string;
   connections: number;
   seconds: number;
@@ -10,7 +10,7 @@ export interface Load {
 
 export interface Served {
   perSecond: number;
-  /** Milliseconds. */
+  /** In milliseconds. */
   p50: number;
   p99: number;
 }
@@ -18,8 +18,8 @@ export interface Served {
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 
 /**
- * Sends one request after another on each of several connections, over bare sockets, so that the caller costs as little
- * as it can. Throws if an answer has another status than 200.
+ * Sends requests one after another on each of several bare sockets, so that the caller takes little processor time.
+ * Throws unless each answer has the status 200.
  */
 export async function load({ port, request, connections, seconds }: Load): Promise<Served> {
   const end = performance.now() + seconds * 1000;
@@ -64,7 +64,7 @@ function caller(port: number, request: () => string, end: number, times: number[
   });
 }
 
-/** One HTTP request as text. */
+/** Formats an HTTP request. */
 export function requestText(method: string, path: string, headers: Record<string, string> = {}, body?: string): string {
   const all = {
     Host: 'localhost',

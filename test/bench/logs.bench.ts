@@ -16,7 +16,9 @@ const ROUNDS = 3;
 const LARGE = 10_000_000;
 const CHUNK = 500_000;
 
-/** The log's tables without the rest of the platform: lines stored a second, and reads of a service with ten million. */
+/**
+ * The tables of the log without a platform: lines stored per second, and reads from a service with ten million lines.
+ */
 export async function benchLogs(): Promise<void> {
   const database = await createTestDatabase();
   try {
@@ -67,7 +69,7 @@ class Logs {
     await this.#large();
   }
 
-  /** Four writers, each with a service of its own. */
+  /** Four writers write at once, each for its own service. */
   async #speed(store: (serviceId: string, batch: number) => Promise<void>): Promise<number> {
     const { db } = this.#database;
     const services = await Promise.all(Array.from({ length: APPLICATIONS }, () => makeService(db)));

@@ -5,6 +5,7 @@ import { benchApi } from './api.bench.js';
 import { benchDeploy } from './deploy.bench.js';
 import { benchEdge } from './edge.bench.js';
 import { benchEngine } from './engine.bench.js';
+import { benchImages } from './images.bench.js';
 import { benchLanguages } from './languages.bench.js';
 import { benchLogs } from './logs.bench.js';
 import { benchMetrics } from './metrics.bench.js';
@@ -12,8 +13,11 @@ import { benchMonth } from './month.bench.js';
 import { benchNetwork } from './network.bench.js';
 import { benchOverload } from './overload.bench.js';
 import { benchScale } from './scale.bench.js';
+import { benchShells } from './shells.bench.js';
+import { benchStacks } from './stacks.bench.js';
 import { noteLogLine } from './statements.js';
 import { printTable, recordFor } from './table.js';
+import { benchVolumes } from './volumes.bench.js';
 
 const BENCHES = {
   admission: benchAdmission,
@@ -21,6 +25,7 @@ const BENCHES = {
   deploy: benchDeploy,
   edge: benchEdge,
   engine: benchEngine,
+  images: benchImages,
   languages: benchLanguages,
   logs: benchLogs,
   metrics: benchMetrics,
@@ -28,27 +33,30 @@ const BENCHES = {
   network: benchNetwork,
   overload: benchOverload,
   scale: benchScale,
+  shells: benchShells,
+  stacks: benchStacks,
+  volumes: benchVolumes,
 };
 
-/** What concerns the database alone runs once. */
+/** Benches without queues, which run once. */
 const WITHOUT_QUEUES = new Set(['admission', 'logs', 'month']);
 
-/** Runs one part and prints how long it took. A part that fails is printed, and the run goes on. */
+/** Runs one bench and prints its duration. If it fails, the error is printed and the run continues. */
 async function part(name: string, bench: () => Promise<void>): Promise<void> {
   const begun = performance.now();
   try {
     await bench();
     process.stdout.write(`  (${((performance.now() - begun) / 60_000).toFixed(1)} min)\n`);
   } catch (error) {
-    // The other parts and the table are still wanted: a whole run takes long.
+    // The other benches and the table are still of use, because a run takes long.
     process.exitCode = 1;
     process.stdout.write(`  FAILED: ${name}: ${(error as Error).stack}\n`);
   }
 }
 
 /**
- * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio against a bare reference measured in the same run. Without
- * names all benches run, on both engines. At the end it prints the figures that have a bar.
+ * `npm run bench [-- <bench> [<engine>]]`: each line is a ratio to a reference that was measured in the same run.
+ * Without names, all benches run, with both queue engines. At the end, the figures with a bar are printed.
  */
 const [chosen, chosenEngine] = process.argv.slice(2);
 if (chosen !== undefined && !Object.hasOwn(BENCHES, chosen))

@@ -1,4 +1,4 @@
-/** How long the work takes, in milliseconds. */
+/** Returns the duration of the work in milliseconds. */
 export async function measure(work: () => Promise<unknown>): Promise<number> {
   const begun = performance.now();
   await work();
@@ -13,7 +13,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** The smallest value that at least this share of the values does not exceed; `share` is from 0 to 1. */
+/** Returns the smallest value that at least this share (0 to 1) of the values does not exceed. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;

@@ -7,14 +7,14 @@ import type { EngineName } from '../support/platform.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { median, print } from './measure.js';
 
-/** Services whose whole history is made, and services that report at a time. */
+/** Services with a complete history, and services that report at the same time. */
 const FULL = 200;
 const REPORTING = 1000;
 const ROUNDS = 7;
 
-/** What the figures of services cost: size with a full history, a report of an edge, a roll-up, a read. */
+/** The cost of services' metrics: size of a complete history, an edge's report, a roll-up, a read. */
 export async function benchMetrics(engine: EngineName): Promise<void> {
-  // The queues have no part in it.
+  // Queues are not used.
   if (engine !== 'postgres') return;
   const database = await createTestDatabase();
   const { db } = database;

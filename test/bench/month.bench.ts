@@ -7,7 +7,7 @@ import { makeService } from '../support/factories.js';
 import { createTestDatabase } from '../support/postgres.js';
 import { measure, median, print } from './measure.js';
 
-/** One service for each time that plans keep logs: 1, 7, 14 and 30 days. */
+/** One service for each retention of logs: 1, 7, 14 and 30 days. */
 const PLANS: readonly PlanId[] = ['free', 'starter', 'standard', 'pro'];
 const DAYS = 45;
 const MAX_KEPT_DAYS = 31;
@@ -15,7 +15,7 @@ const SHOWN_EVERY = 5;
 const BATCHES_OF_A_DAY = 60;
 const LINES_OF_A_BATCH = 1000;
 const DAY_MS = 86_400_000;
-/** What the four services would print together in real time. */
+/** Lines per second of the four services together. */
 const LINES_A_SECOND = 2000;
 
 interface Day {
@@ -27,8 +27,8 @@ interface Day {
 }
 
 /**
- * 45 days of logs in fast motion, through the statements that store, sweep and read them. Once the longest plan's days are
- * over, size, rate and times have to stay flat: the ratio compares the last five days with the first five after that.
+ * Simulates 45 days of logs with the statements that store, sweep and read them. Once the longest retention has passed,
+ * size and times must not grow: the ratio compares the last five days with the first five after that.
  */
 export async function benchMonth(): Promise<void> {
   const database = await createTestDatabase();
@@ -48,7 +48,7 @@ class Month {
   readonly #db: Db;
   #today = new Date(new Date().setUTCHours(0, 0, 0, 0));
 
-  /** `now()` is the time of the motion for statements of `db`, and the real one for those of `setup`. */
+  /** For statements of `db`, `now()` is the simulated time; for those of `setup`, the real time. */
   constructor(setup: Db, db: Db) {
     this.#setup = setup;
     this.#db = db;
@@ -78,7 +78,7 @@ class Month {
     );
   }
 
-  /** Stores the lines of a day, sweeps at midnight, and reads as a user does in the morning. */
+  /** Stores the lines of a day, sweeps at midnight, and reads as a user would in the morning. */
   async #day(services: readonly string[]): Promise<Day> {
     const ingestMs = await measure(() => Promise.all(services.map((serviceId) => this.#print(serviceId))));
     await this.#setup('clock')
@@ -88,7 +88,7 @@ class Month {
       await ensureLogDays(this.#db);
       await dropExpiredLogs(this.#db);
     });
-    // Autovacuum looks once a minute: too late for a day of a few seconds.
+    // Autovacuum runs once a minute, which is too late for a simulated day of a few seconds.
     await this.#setup.raw('analyze log_lines');
     const serviceId = services.at(-1) ?? '';
     const [size] = await rowsOf<{ bytes: number }>(
@@ -116,7 +116,9 @@ class Month {
     }
   }
 
-  /** The time of a read of the service's newest lines of 30 days, or of a search in them, in milliseconds. */
+  /**
+   * Returns the duration of a read of a service's newest lines, or of a search in 30 days of lines, in milliseconds.
+   */
   async #read(serviceId: string, search?: string): Promise<number> {
     const now = new Date(this.#today.getTime() + DAY_MS);
     const times: number[] = [];

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppRepository, makeRepository, npmApp } from '../support/apps.js';
+import { npmApp } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, deploy, queueDeploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { endedChildrenMs, processorMs } from '../support/processor-time.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { measure, median, print } from './measure.js';
 
 const ROUNDS = 12;
@@ -18,20 +19,20 @@ interface Cost {
 }
 
 /**
- * What a network of its own costs a deployment: two platforms side by side, one with namespaces and one without, deploy the
- * same commit in turns.
+ * The cost of network isolation for a deployment: two platforms, one with namespaces and one without, deploy the same
+ * commit in turns.
  */
 export async function benchNetwork(engine: EngineName): Promise<void> {
   const platforms = {
     shared: await startPlatform({ engine, env: { NETWORK: 'shared' } }),
     namespaces: await startPlatform({ engine, env: { NETWORK: 'auto' } }),
   };
-  const repositories: AppRepository[] = [];
+  const repositories: TestRepository[] = [];
   try {
     const [row] = await platforms.namespaces.database.db('workers').select('network_isolation');
     if (row?.network_isolation !== true) return print('  SKIPPED: this host gives no network namespaces');
     for (const [kind, files] of Object.entries(KINDS)) {
-      const repository = await makeRepository(files('round 0.'));
+      const repository = await createPlatformRepository(files('round 0.'));
       repositories.push(repository);
       await benchKind(kind, files, repository, platforms);
     }
@@ -44,7 +45,7 @@ export async function benchNetwork(engine: EngineName): Promise<void> {
 async function benchKind(
   kind: string,
   files: (word: string) => Record<string, string>,
-  repository: AppRepository,
+  repository: TestRepository,
   platforms: Record<'shared' | 'namespaces', Platform>,
 ): Promise<void> {
   const services = new Map<Platform, Service>();
@@ -83,13 +84,13 @@ async function benchKind(
   );
 }
 
-/** From POST to the first answer with the new content. */
+/** Deploys, and waits for the first answer with the new content. */
 async function served(platform: Platform, service: Service, word: string): Promise<void> {
   await queueDeploy(platform.client, service.id);
   while (!(await visit(service.url, platform.edgePort)).body.toString().includes(word)) await delay(5);
 }
 
-/** Resolves when the replica that was replaced has ended. */
+/** Resolves when the old replica has ended. */
 async function settled({ database: { db } }: Platform): Promise<void> {
   for (;;) {
     const open = await db('deployments').whereNotIn('status', ['live', 'failed', 'cancelled']).first();
@@ -99,7 +100,7 @@ async function settled({ database: { db } }: Platform): Promise<void> {
   }
 }
 
-/** Processor time of the worker and of its processes that have ended, in milliseconds. */
+/** Returns the processor time of the worker and of its ended processes, in milliseconds. */
 async function cpuOf({ workers }: Platform): Promise<number> {
   let sum = 0;
   for (const { pid = 0 } of workers.map(({ child }) => child))

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DEFAULT_CONFIGURATION } from '../../shared/services/configuration.js';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { type ApiClient, visit } from '../support/client.js';
 import { createService, deploy, queueDeploy, type Service } from '../support/deployments.js';
 import { makeService, makeWorkspace } from '../support/factories.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { measure, median, print } from './measure.js';
 import { record } from './table.js';
 
@@ -17,7 +17,7 @@ const GREEDY_WORKSPACES = 10;
 const GREEDY_SERVICES = 40;
 const SAMPLES = 40;
 
-/** Says its number of lines a second, or as many as it can, until it is told to stop. */
+/** An application that prints this many lines per second, or as many as it can, until it is stopped. */
 const APP = {
   'package.json': '{"name":"app","version":"1.0.0","private":true}',
   Procfile: 'web: node server.js\n',
@@ -34,12 +34,12 @@ const APP = {
 };
 
 /**
- * The API under overload against the same calls on the same platform before it: a million deployments of history, ten
- * thousand that wait, and one tenant's flood of log lines. Each line prints medians and their ratio.
+ * The API under overload, compared with the same calls before: with a million past deployments, ten thousand waiting
+ * ones, and the flood of log lines of one tenant. Each line prints medians and their ratio.
  */
 export async function benchOverload(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
-  const repository = await makeRepository(APP);
+  const repository = await createPlatformRepository(APP);
   const bench = new Overload(platform, repository);
   try {
     await bench.run();
@@ -53,10 +53,10 @@ type Calls = Record<string, () => Promise<unknown>>;
 
 class Overload {
   readonly #platform: Platform;
-  readonly #repository: AppRepository;
+  readonly #repository: TestRepository;
   readonly #client: ApiClient;
 
-  constructor(platform: Platform, repository: AppRepository) {
+  constructor(platform: Platform, repository: TestRepository) {
     this.#platform = platform;
     this.#repository = repository;
     this.#client = platform.client;
@@ -97,12 +97,12 @@ class Overload {
     const path = `/services/${service.id}`;
     const other = await this.#make('drafted');
     return {
-      // One deployment a page: before the history there is no more than that.
+      // One deployment for each page, because there is only one before the history is added.
       'list of deployments': () => this.#client.expect('GET', `${path}/deploys?limit=1`),
       'one deployment': () => this.#client.expect('GET', `${path}/deploys/${id}`),
       'list of services': () => this.#client.expect('GET', '/services'),
       'batch of logs': () => this.#client.expect('GET', `${path}/logs`),
-      // Queued and cancelled again, so that what is measured does not change what is measured next.
+      // Cancelled at once, so that the queue is equally long in each measurement.
       'queue and cancel': async () => {
         const queued = await queueDeploy(this.#client, other.id);
         await this.#client.call('POST', `/services/${other.id}/deploys/${queued.id}/cancel`, {});
@@ -113,7 +113,7 @@ class Overload {
     };
   }
 
-  /** Deployments that have ended, all over the services of many workspaces and of the one that is measured. */
+  /** Adds ended deployments to the services of many workspaces, the measured one included. */
   async #addHistory(service: Service): Promise<void> {
     const { db } = this.#platform.database;
     const steps = JSON.stringify([{ name: 'queued', startedAt: new Date(0), finishedAt: new Date(0) }]);
@@ -155,7 +155,7 @@ class Overload {
     );
   }
 
-  /** One tenant prints as much as it can; another's line is looked for. */
+  /** One tenant prints as many lines as it can, while the delay of another tenant's line is measured. */
   async #flood(service: Service, calls: Calls, idle: Map<string, number>): Promise<void> {
     const quiet = await this.#lineShows(service);
     const loud = await this.#make('flood');

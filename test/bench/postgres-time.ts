@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { testPostgresPid } from '../support/postgres.js';
 import { endedChildrenMs, processorMs } from '../support/processor-time.js';
 
-/** Milliseconds of processor time that the PostgreSQL of this run has used: its processes, and those that have ended. */
+/** Returns the processor time of the test PostgreSQL, ended processes included, in milliseconds. */
 export async function postgresMs(): Promise<number> {
   const pid = testPostgresPid();
   const ended = await endedChildrenMs(pid);

@@ -2,10 +2,7 @@ import type { Db } from '../../shared/core/database/database-client.js';
 
 const CHUNK = 50_000;
 
-/**
- * Adds live sites until the host has so many services: copies of one that is live, which share its image. The edges serve
- * them, and everything that looks at services finds them.
- */
+/** Adds live static sites until the host has this many services. They are copies of one site and share its image. */
 export async function addSites(db: Db, liveServiceId: string, services: number): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.raw(
@@ -45,7 +42,7 @@ export async function addSites(db: Db, liveServiceId: string, services: number):
   await db.raw('analyze services, deployments, images');
 }
 
-/** Deployments that have ended, live ones with images that are not kept any more: a tenth of them of this service. */
+/** Adds ended deployments with images that are no longer retained, a tenth of them to this service. */
 export async function addHistory(db: Db, serviceId: string, count: number): Promise<void> {
   const { rows } = await db.raw(
     `with made as (
@@ -57,7 +54,7 @@ export async function addHistory(db: Db, serviceId: string, count: number): Prom
             array_agg(id order by service_id = :serviceId) as images from made`,
     { serviceId },
   );
-  // The last of them is this service.
+  // The last one is this service.
   const { services, images } = rows[0] as { services: string[]; images: string[] };
   for (let from = 1; from <= count; from += CHUNK) {
     await db.raw(

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import { endedChildrenMs, processorMs } from '../support/processor-time.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { median, print } from './measure.js';
 import { postgresMs } from './postgres-time.js';
 import { addHistory, addSites } from './scale-records.js';
@@ -10,11 +10,11 @@ import { countLogged } from './statements.js';
 import { record } from './table.js';
 
 const SIZES = [10, 200, 1000];
-/** Replicas that really run from the second size on: of so many services, so many each. */
+/** Services that have running replicas from the second size on, and replicas of each. */
 const APPLICATIONS = 10;
 const REPLICAS = 5;
 const HISTORY = 1_000_000;
-/** Deployments that are measured at each size, and milliseconds of rest before them. */
+/** Deployments that are measured at each size, and the idle time before them in milliseconds. */
 const DEPLOYMENTS = 12;
 const REST_MS = 10_000;
 
@@ -25,12 +25,15 @@ const APPLICATION = {
 };
 
 /**
- * What one deployment of a site of one file costs on a host with more and more services, and after a million deployments have
- * ended: nothing of it may grow. What the platform does without any deployment is measured before, and taken off.
+ * The cost of one deployment of a small static site on a host with more and more services, and after a million
+ * deployments: it must not grow. What the platform does without deployments is measured before and subtracted.
  */
 export async function benchScale(engine: EngineName): Promise<void> {
   const platform = await startPlatform({ engine });
-  const repositories = [await makeRepository({ 'index.html': 'round 0' }), await makeRepository(APPLICATION)] as const;
+  const repositories = [
+    await createPlatformRepository({ 'index.html': 'round 0' }),
+    await createPlatformRepository(APPLICATION),
+  ] as const;
   const { db } = platform.database;
   try {
     const service = await createService(platform.client, {
@@ -52,7 +55,7 @@ export async function benchScale(engine: EngineName): Promise<void> {
   }
 }
 
-async function startApplications({ client }: Platform, { url }: AppRepository): Promise<void> {
+async function startApplications({ client }: Platform, { url }: TestRepository): Promise<void> {
   for (let i = 0; i < APPLICATIONS; i++) {
     const configuration = { repository: url, replicas: REPLICAS };
     const { id } = await createService(client, { name: `application-${i}`, configuration });
@@ -60,23 +63,23 @@ async function startApplications({ client }: Platform, { url }: AppRepository): 
   }
 }
 
-/** Milliseconds of processor time, or numbers of statements, by the name of what used them. */
+/** Name of a process or client → processor time in milliseconds, or number of statements. */
 type Use = Map<string, number>;
 
 class Scale {
   readonly #platform: Platform;
   readonly #service: Service;
-  readonly #repository: AppRepository;
+  readonly #repository: TestRepository;
   #smallest: { ms: number; statements: number; processor: number } | null = null;
   #rounds = 0;
 
-  constructor(platform: Platform, service: Service, repository: AppRepository) {
+  constructor(platform: Platform, service: Service, repository: TestRepository) {
     this.#platform = platform;
     this.#service = service;
     this.#repository = repository;
   }
 
-  /** Prints what a deployment costs now, and how that compares with the first call. */
+  /** Prints the cost of a deployment, and its ratio to the first call. */
   async measure(title: string): Promise<void> {
     await this.#deploy(3);
     const processor = await this.#costs((work) => this.#processor(work));
@@ -97,14 +100,16 @@ class Scale {
     print(`    a second of rest: statements ${listed(statements.rest)}; ms of processor ${listed(processor.rest)}`);
   }
 
-  /** What one deployment uses above rest, what a second of rest uses, and how long each deployment took. */
+  /**
+   * Measures the use of one deployment beyond idle, the use of one idle second, and the duration of each deployment.
+   */
   async #costs(use: (work: () => Promise<unknown>) => Promise<Use>): Promise<{ each: Use; rest: Use; took: number[] }> {
     const atRest = await use(() => delay(REST_MS));
     let took: number[] = [];
     const begun = performance.now();
     const all = await use(async () => {
       took = await this.#deploy(DEPLOYMENTS);
-      // What a deployment leaves behind belongs to it.
+      // What runs just after a deployment counts as a part of it.
       await delay(1000);
     });
     const share = (performance.now() - begun) / REST_MS;
@@ -113,7 +118,7 @@ class Scale {
     return { each, rest, took };
   }
 
-  /** Deploys one after the other, a new commit each; returns how long each took from its request to its end. */
+  /** Deploys new commits one after another, and returns the duration of each deployment. */
   async #deploy(count: number): Promise<number[]> {
     const took: number[] = [];
     for (let i = 0; i < count; i++) {

@@ -6,7 +6,10 @@ import { eventually } from '../support/processes.js';
 import { median, print } from './measure.js';
 import { type Figure, record } from './table.js';
 
-/** From POST to the first answer with the new content. It is asked for with pauses: asking takes processor time from what is measured. */
+/**
+ * Deploys, and waits for the first answer with the new content. Polls with a pause, because polling takes processor
+ * time from the platform.
+ */
 export async function served(platform: Platform, service: Service, word: string, pauseMs: number): Promise<void> {
   await queueDeploy(platform.client, service.id);
   for (;;) {
@@ -20,13 +23,13 @@ export async function openDeployments(platform: Platform): Promise<number> {
   return Number(row?.count);
 }
 
-/** Resolves when no deployment is under way, and what follows the last one has had time to end. */
+/** Resolves when no deployment is open, and the work after the last one has had time to end. */
 export async function quiet(platform: Platform): Promise<void> {
   await eventually('nothing is open', async () => (await openDeployments(platform)) === 0);
   await delay(500);
 }
 
-/** Records and prints how much longer deployments took than the same by hand, in turns. */
+/** Records and prints how much longer deployments took than the same by hand. */
 export function report(figure: Figure, what: string, hand: readonly number[], ours: readonly number[]): void {
   const above = median(ours.map((time, i) => time - (hand[i] ?? 0)));
   const figures = [median(hand), median(ours)].map(Math.round);
@@ -34,7 +37,7 @@ export function report(figure: Figure, what: string, hand: readonly number[], ou
   print(`  ${what}: by hand ${figures[0]} ms, deployed ${figures[1]} ms, above by hand ${Math.round(above)} ms`);
 }
 
-/** The median of each step's duration, without the first deployment. */
+/** Prints the median duration of each step, without the first deployment. */
 export async function printSteps({ client }: Platform, { id }: Service): Promise<void> {
   const { items } = await client.expect<{ items: Deployment[] }>('GET', `/services/${id}/deploys?limit=100`);
   const times = new Map<string, number[]>();

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Db } from '../../shared/core/database/database-client.js';
 
-/** Counts the statements that this process sends to PostgreSQL, until `stop` returns their number. Several may be sent at once. */
+/** Counts the statements that this process sends to PostgreSQL, until `stop` returns their number. */
 export function countStatements(): { stop(): number } {
   const connection = pg.Connection.prototype;
   const { query, execute } = connection;
@@ -25,13 +25,13 @@ export function countStatements(): { stop(): number } {
 const PREFIX = 'application=';
 let logged: Map<string, number> | null = null;
 
-/** Given each line of the server's log, for `countLogged`. */
+/** Receives each line of the server's log, for `countLogged`. */
 export function noteLogLine(line: string): void {
   const found = /^application=(\S*) LOG: +(?:execute|statement)/.exec(line);
   if (found && logged) logged.set(found[1] ?? '', (logged.get(found[1] ?? '') ?? 0) + 1);
 }
 
-/** The statements of all processes while the work runs, by the name of their connections. The server's log has them. */
+/** Counts the statements of all processes during the work, by connection name, from the server's log. */
 export async function countLogged(db: Db, work: () => Promise<unknown>): Promise<Map<string, number>> {
   const set = async (statements: string) => {
     await db.raw(`alter system set log_line_prefix = '${PREFIX}%a '`);

@@ -16,7 +16,7 @@ const atLeast = (bar: number, unit: string): Omit<Row, 'figure'> => ({
   met: (value) => value >= bar,
 });
 
-/** The figures that have a bar, in the order of the table. */
+/** The figures that have a bar, in the table's order. */
 const ROWS = {
   get: { figure: 'GET of one service against Koa and pg', ...atLeast(0.55, ''), digits: 2 },
   patch: { figure: 'PATCH of one service by 8 clients', ...atLeast(450, '/s') },
@@ -28,6 +28,7 @@ const ROWS = {
   python: { figure: 'Python application with a package, above by hand', ...atMost(200, ' ms') },
   go: { figure: 'Go application, above by hand', ...atMost(200, ' ms') },
   php: { figure: 'PHP application, above by hand', ...atMost(200, ' ms') },
+  image: { figure: "replica of an image, above the host's root", ...atMost(80, ' ms') },
   throughput: { figure: '40 sites at once, 8 slots', ...atLeast(12, '/s'), digits: 1 },
   line: { figure: 'line printed → readable, median', ...atMost(60, ' ms') },
   lateLine: { figure: 'line printed → readable, 99th percentile', ...atMost(120, ' ms') },
@@ -43,6 +44,10 @@ const ROWS = {
   list: { figure: 'list of deployments after a million, against none', ...atMost(1.2, ''), digits: 2 },
   engine: { figure: 'the engine against bare BullMQ', ...atLeast(0.5, ''), digits: 2 },
   admission: { figure: 'a round with a million deployments that wait', ...atMost(50, ' ms') },
+  shell: { figure: 'POST → first byte of a shell in a terminal, median', ...atMost(150, ' ms') },
+  plan: { figure: 'plan of a stack with 200 services', ...atMost(300, ' ms') },
+  hold: { figure: 'longest request in a release with a volume, application starts in 0.3 s', ...atMost(1500, ' ms') },
+  tunnel: { figure: 'a tunnel against a direct connection, bytes', ...atLeast(0.5, ''), digits: 2 },
   scale: { figure: 'processor time of a deployment, largest host against smallest', ...atMost(1.2, ''), digits: 2 },
 } as const satisfies Record<string, Row>;
 
@@ -51,18 +56,18 @@ export type Figure = keyof typeof ROWS;
 const found = new Map<string, Map<Figure, { value: number; reference: string }>>();
 let engine = '';
 
-/** What is recorded from now on belongs to the engine. */
+/** Sets the queue engine to which later figures belong. */
 export function recordFor(name: string): void {
   engine = name;
 }
 
-/** Records a figure for the table; `reference` is what the same run measured beside it. */
+/** Records a figure for the table. `reference` is the reference measured in the same run. */
 export function record(figure: Figure, value: number, reference = ''): void {
   const figures = found.get(engine) ?? new Map();
   found.set(engine, figures.set(figure, { value, reference }));
 }
 
-/** Prints every figure that was recorded with its bar, as a table of Markdown. */
+/** Prints all recorded figures with their bars as a Markdown table. */
 export function printTable(): void {
   print('\n| queues | figure | measured | reference of the same run | bar | |\n|---|---|---|---|---|---|');
   for (const [name, figures] of found) {

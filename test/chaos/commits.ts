@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import type { ApiClient } from '../support/client.js';
 import { createService, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
+import type { ChaosTarget } from './chaos-target.js';
 import type { Entry } from './entries.js';
-import type { Ground } from './ground.js';
 import type { Promises } from './load.js';
 
 const run = promisify(execFile);
@@ -22,12 +22,12 @@ interface Hook {
 
 interface Source {
   service: Service;
-  repository: AppRepository;
-  /** Commits that the platform has accepted. */
+  repository: TestRepository;
+  /** Commits that the platform has confirmed. */
   accepted: string[];
 }
 
-/** Commits that reach the platform by git push and by deliveries of a hook, while faults strike it. */
+/** Sends commits to the platform during faults: by `git push`, and by deliveries to an incoming webhook. */
 export class Commits {
   readonly #platform: Platform;
   readonly #client: ApiClient;
@@ -41,11 +41,11 @@ export class Commits {
     this.#hooked = hooked;
   }
 
-  static async start(ground: Ground, client: ApiClient): Promise<Commits> {
+  static async start(target: ChaosTarget, client: ApiClient): Promise<Commits> {
     const source = async (name: string, configuration: object): Promise<Source> => {
-      const repository = await makeRepository(ground.app);
+      const repository = await createPlatformRepository(target.app);
       const repositoryUrl = 'sourceType' in configuration ? {} : { repository: repository.url };
-      const settings = { ...ground.configuration, ...configuration, ...repositoryUrl };
+      const settings = { ...target.configuration, ...configuration, ...repositoryUrl };
       const service = await createService(client, { name, configuration: settings });
       return { service, repository, accepted: [] };
     };
@@ -53,10 +53,10 @@ export class Commits {
     const hooked = await source('hooked', { autoDeploy: 'commit' });
     const path = `/services/${hooked.service.id}/hooks`;
     const made = await client.expect<{ hook: Hook }>('POST', path, { provider: 'github' });
-    return new Commits(ground.platform, client, pushed, { ...hooked, hook: made.hook });
+    return new Commits(target.platform, client, pushed, { ...hooked, hook: made.hook });
   }
 
-  /** Commits again and again until it is told to stop. Resolves when the last commit was accepted. */
+  /** Sends commits until the signal aborts. Resolves when the last commit was confirmed. */
   async run(stop: AbortSignal): Promise<void> {
     const each = async (source: Source, send: (commit: string) => Promise<boolean>) => {
       while (!stop.aborted) {
@@ -65,7 +65,7 @@ export class Commits {
         });
         await until(`commit ${commit} is accepted`, () => send(commit));
         source.accepted.push(commit);
-        // The branch's newest commit stands for the ones before it, so each is deployed before the next one follows.
+        // A newer commit of the branch replaces older ones, so each must have its deployment before the next is sent.
         await until(`commit ${commit} has its deployment`, async () => (await this.#deploymentsOf(source, commit)) > 0);
       }
     };
@@ -77,7 +77,7 @@ export class Commits {
     const { host } = new URL(baseUrl);
     const [slug] = new URL(this.#pushed.service.url).hostname.split('.');
     const url = `http://any:${key}@${host}/git/${workspaceId}/${slug}.git`;
-    const args = ['-C', this.#pushed.repository.directory, 'push', '-q', '-o', 'no-wait', url, 'main'];
+    const args = ['-C', this.#pushed.repository.folder, 'push', '-q', '-o', 'no-wait', url, 'main'];
     return run('git', args, { env: ENVIRONMENT, timeout: 60_000 }).then(
       () => true,
       () => false,
@@ -93,7 +93,7 @@ export class Commits {
       body,
       headers: {
         'X-GitHub-Event': 'push',
-        // A sender that got no answer sends again, with the same id.
+        // A sender that gets no answer repeats the delivery with the same id.
         'X-GitHub-Delivery': commit,
         'X-Hub-Signature-256': `sha256=${createHmac('sha256', hook.secret).update(body).digest('hex')}`,
       },
@@ -106,7 +106,7 @@ export class Commits {
       .length;
   }
 
-  /** Adds what was accepted to the promises, before the books are balanced. */
+  /** Adds the confirmed commits to the promises, which are checked at the end. */
   async promise(promises: Promises): Promise<void> {
     for (const { service, accepted } of [this.#pushed, this.#hooked]) {
       const rows = await this.#platform.database.db('deployments').where({ service_id: service.id });

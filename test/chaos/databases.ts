@@ -9,14 +9,14 @@ import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import type { ApiClient } from '../support/client.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
+import type { TargetFault } from './chaos-target.js';
 import type { Entry } from './entries.js';
-import type { GroundFault } from './ground.js';
 import type { Promises } from './load.js';
 import { persistently } from './worker-supervisor.js';
 
 const PAUSE_MS = 20;
 const CONNECT_MS = 3_000;
-/** Redis writes its file once a second, and up to two seconds late while the disk is busy. */
+/** Redis writes its file once a second, and up to two seconds later on a busy disk. */
 const LATE_MS: Record<DataKind, number> = { postgres: 0, redis: 3_000 };
 
 interface Counted {
@@ -24,7 +24,9 @@ interface Counted {
   at: number;
 }
 
-/** One database with a counter that only ever rises: what it acknowledged must be there after every kill. */
+/**
+ * A database with a counter that only rises. A value that the database has confirmed must still be there after a kill.
+ */
 class Counter {
   readonly service: Service;
   readonly wrong: string[] = [];
@@ -40,7 +42,7 @@ class Counter {
     this.#url = url;
   }
 
-  /** Counts until the signal, on a new connection whenever one breaks. */
+  /** Counts until the signal aborts. Opens a new connection when one breaks. */
   async run(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await (this.#kind === 'postgres' ? this.#countInPostgres(stop) : this.#countInRedis(stop)).catch(() => undefined);
@@ -48,7 +50,7 @@ class Counter {
     }
   }
 
-  /** The first value of a connection shows what the server kept. */
+  /** The first value on a connection shows what the server has kept. */
   #found(value: number): void {
     this.connections += 1;
     const before = Date.now() - LATE_MS[this.#kind];
@@ -105,7 +107,7 @@ class Counter {
   }
 }
 
-/** The databases of a run: they are killed as the rest is, and counted in all the time. */
+/** The databases of a run. They are killed like other parts, while counters in them rise. */
 export class Databases {
   readonly #platform: Platform;
   readonly #counters: Counter[];
@@ -123,7 +125,7 @@ export class Databases {
       promises.deployments.add((await deploy(client, service.id)).id);
       const references = { url: { serviceId: service.id, key: 'URL' } };
       const { db } = platform.database;
-      // Applications reach it by its name. This process is outside of their network.
+      // Applications use the database's name, but this process is outside of their network.
       const url = async () => {
         const { url: shown = '' } = await openDataReferences(db, keyring, references);
         const running = { service_id: service.id, desired: 'running' };
@@ -138,12 +140,11 @@ export class Databases {
     return new Databases(platform, counters);
   }
 
-  /** Counts until the signal. */
   async run(stop: AbortSignal): Promise<void> {
     await Promise.all(this.#counters.map((counter) => counter.run(stop)));
   }
 
-  get faults(): readonly GroundFault[] {
+  get faults(): readonly TargetFault[] {
     return [{ kind: 'kill a database server', strike: (position) => this.#kill(position) }];
   }
 
@@ -158,7 +159,7 @@ export class Databases {
   async #kill(position: number): Promise<void> {
     const counter = this.#counters[position % this.#counters.length];
     const { db } = this.#platform.database;
-    // The fault before may have restarted PostgreSQL.
+    // The previous fault may have restarted PostgreSQL.
     const replicas: string[] | undefined = await persistently(() =>
       db('replicas').where({ service_id: counter?.service.id }).pluck('id'),
     );
@@ -172,6 +173,6 @@ function killed(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

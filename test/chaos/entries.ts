@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { eventually } from '../support/processes.js';
 
-/** What a killed supervisor left is swept within a minute by the next. */
+/** The next supervisor removes what a killed one left within a minute. */
 const SWEPT_MS = 90_000;
 
-/** One line of the books: what was counted, and what is wrong with it. */
+/** One entry of the books, the final checks: what was counted, and what is wrong with it. */
 export interface Entry {
   what: string;
   counted: number;
@@ -15,13 +15,13 @@ export async function listFolder(folder: string): Promise<string[]> {
   return readdir(folder).catch(() => []);
 }
 
-/** What is left after the sweeps had their time. */
+/** Repeats a check until it finds nothing wrong, or until the sweeps had enough time. */
 export async function afterSweeps(what: string, look: () => Promise<Omit<Entry, 'what'>>): Promise<Entry> {
   await eventually(what, async () => (await look()).wrong.length === 0, SWEPT_MS).catch(() => undefined);
   return { what, ...(await look()) };
 }
 
-/** The books as a table. */
+/** Formats the entries as a table. */
 export function table(entries: readonly Entry[]): string {
   const width = Math.max(...entries.map(({ what }) => what.length));
   const lines = entries.map(({ what, counted, wrong }) => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { signalProcess } from '../../shared/core/signal-process.js';
 import { testPostgresPid } from '../support/postgres.js';
 import type { PlatformProcess } from '../support/processes.js';
-import type { Ground, GroundFault } from './ground.js';
+import type { ChaosTarget, TargetFault } from './chaos-target.js';
 import type { Random } from './random.js';
 import { persistently, type WorkerSupervisor } from './worker-supervisor.js';
 
@@ -20,17 +20,17 @@ const FAULTS = [
 
 export interface Fault {
   afterMs: number;
-  what: (typeof FAULTS)[number] | GroundFault;
-  /** Which of the workers, or of what else there are several of. */
+  what: (typeof FAULTS)[number] | TargetFault;
+  /** Index of the worker, database or machine. Indexes beyond the last one begin again at the first. */
   position: number;
   durationMs: number;
 }
 
-/** The sequence of faults: decided before the first one strikes, by the seed alone. */
+/** Plans the sequence of faults from the seed, before the run starts. */
 export function planFaults(
   random: Random,
   count: number,
-  { platform, faults }: Pick<Ground, 'platform' | 'faults'>,
+  { platform, faults }: Pick<ChaosTarget, 'platform' | 'faults'>,
 ): Fault[] {
   const common = FAULTS.filter((what) => platform.redis !== null || !what.includes('redis'));
   return Array.from({ length: count }, () => ({
@@ -41,19 +41,27 @@ export function planFaults(
   }));
 }
 
-/** Strikes the platform with the plan, again and again until told to stop; replaces what it killed. */
+/** Carries out the planned faults in a loop until it is told to stop. Starts again what it killed. */
 export class FaultInjector {
-  readonly struck = new Map<string, number>();
-  readonly #ground: Ground;
+  /** The faults so far, with their times in milliseconds. */
+  readonly strikes: { kind: string; at: number }[] = [];
+  readonly #target: ChaosTarget;
   readonly #workers: WorkerSupervisor;
   readonly #say: (what: string) => void;
-  /** Workers that end, stopped workers that will wake up, and machines that come back. */
+  /** Pending recoveries: workers that end, stopped workers that continue, machines that come back. */
   readonly #later: Promise<unknown>[] = [];
 
-  constructor(ground: Ground, workers: WorkerSupervisor, say: (what: string) => void) {
-    this.#ground = ground;
+  constructor(target: ChaosTarget, workers: WorkerSupervisor, say: (what: string) => void) {
+    this.#target = target;
     this.#workers = workers;
     this.#say = say;
+  }
+
+  /** Returns how often each kind of fault occurred. */
+  get struck(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { kind } of this.strikes) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    return counts;
   }
 
   async run(plan: readonly Fault[], stop: AbortSignal): Promise<void> {
@@ -61,7 +69,7 @@ export class FaultInjector {
       await delay(fault.afterMs, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted) break;
       const kind = typeof fault.what === 'string' ? fault.what : fault.what.kind;
-      this.struck.set(kind, (this.struck.get(kind) ?? 0) + 1);
+      this.strikes.push({ kind, at: Date.now() });
       this.#say(kind);
       await this.#strike(fault);
     }
@@ -70,7 +78,7 @@ export class FaultInjector {
   }
 
   async #strike({ what, position, durationMs }: Fault): Promise<void> {
-    const { platform } = this.#ground;
+    const { platform } = this.#target;
     if (typeof what !== 'string') {
       this.#later.push(what.strike(position, durationMs));
       return;
@@ -81,14 +89,14 @@ export class FaultInjector {
         void this.#workers.start();
         return;
       case 'term a worker':
-        // As in an upgrade: the new one starts while the old one still hands over.
+        // As in an upgrade, the new worker starts while the old one hands over.
         this.#later.push(this.#workers.take(position)?.stop('SIGTERM') ?? Promise.resolve());
         void this.#workers.start();
         return;
       case 'stop a worker for longer than its locks': {
-        const target = this.#workers.take(position);
-        target?.kill('SIGSTOP');
-        this.#later.push(delay(durationMs).then(() => this.#wake(target)));
+        const worker = this.#workers.take(position);
+        worker?.kill('SIGSTOP');
+        this.#later.push(delay(durationMs).then(() => this.#wake(worker)));
         return;
       }
       case 'kill the api':
@@ -99,7 +107,7 @@ export class FaultInjector {
         return;
       }
       case 'restart postgresql at once':
-        // If the fault before has ended it, it is about to start again.
+        // If the previous fault has ended PostgreSQL, it is about to start again.
         signalProcess(testPostgresPid(), 'SIGQUIT');
         return;
       case 'restart redis':

@@ -4,14 +4,14 @@ import { type Answer, type ApiClient, visit } from '../support/client.js';
 import type { Deployment, Service } from '../support/deployments.js';
 import type { Random } from './random.js';
 
-/** What the client was promised: the books are balanced against it. */
+/** What the API has promised to its clients. At the end of a run, the books are checked against it. */
 export class Promises {
   readonly deployments = new Set<string>();
   readonly operations = new Map<string, string>();
   readonly deletedServices = new Set<string>();
   readonly cancelled = new Set<string>();
   readonly counts = new Map<string, number>();
-  /** One key, two answers: a retry that made a second deployment. */
+  /** A retry with the same idempotency key that made a second deployment. */
   readonly broken: string[] = [];
 
   count(what: string): void {
@@ -22,17 +22,17 @@ export class Promises {
 export interface Tenant {
   client: ApiClient;
   services: Service[];
-  /** Ticks each minute. It is none of `services`. */
+  /** A cron service with a tick each minute, which is not in `services`. */
   cron: Service;
 }
 
-/** Tells when it is started, and lasts long enough for a worker to be killed meanwhile. */
+/** Prints when it starts, and lasts long enough that a worker is killed meanwhile. */
 const GIVEN_COMMAND = `echo "run $RANVIER_RUN_ID"; sleep 5`;
 const RETRY_MS = 200;
 const GIVE_UP_MS = 90_000;
 const VISIT_MS = 100;
 
-/** A caller that retries what it got no answer to, with the same key, as a good caller does. */
+/** Sends a request, and repeats it with the same idempotency key until there is an answer. */
 export async function insist<T>(client: ApiClient, method: string, path: string, body: unknown): Promise<Answer<T>> {
   const key = randomUUID();
   const deadline = Date.now() + GIVE_UP_MS;
@@ -41,7 +41,7 @@ export async function insist<T>(client: ApiClient, method: string, path: string,
       const answer = await client.call<T>(method, path, body, { 'idempotency-key': key });
       if (answer.status < 500 && !isUnavailable(answer)) return answer;
     } catch {
-      // No answer: the API is being restarted.
+      // No answer, because the API is being restarted.
     }
     if (Date.now() > deadline) throw new Error(`no answer to ${method} ${path}`);
     await delay(RETRY_MS);
@@ -53,8 +53,7 @@ function isUnavailable(answer: Answer<unknown>): boolean {
 }
 
 /**
- * One tenant's work, until the deployments it may make are made. Its first service is only ever deployed, so that it
- * stays live throughout.
+ * Simulates one tenant until it has made its deployments. Its first service is only deployed, so that it stays live.
  */
 export async function work(
   tenant: Pick<Tenant, 'client' | 'services'>,
@@ -87,10 +86,15 @@ async function queue(client: ApiClient, path: string, body: object, promises: Pr
   return 1;
 }
 
-/** Runs a command beside the replicas of a service that stays live. */
-async function runCommand(client: ApiClient, service: Service | undefined, promises: Promises): Promise<void> {
+/** Starts a run of a command in a service that stays live. */
+export async function runCommand(
+  client: ApiClient,
+  service: Service | undefined,
+  promises: Promises,
+  command = GIVEN_COMMAND,
+): Promise<void> {
   if (service === undefined) return;
-  const { status } = await insist(client, 'POST', `/services/${service.id}/runs`, { command: GIVEN_COMMAND });
+  const { status } = await insist(client, 'POST', `/services/${service.id}/runs`, { command });
   promises.count(`run ${status}`);
 }
 
@@ -136,7 +140,7 @@ async function act(client: ApiClient, path: string, action: string, promises: Pr
   if (answer.body.operation) promises.operations.set(answer.body.operation.id, path);
 }
 
-/** Deletes a service and remembers the operation. */
+/** Deletes a service, and adds the operation to the promises. */
 export async function remove(client: ApiClient, service: Service, promises: Promises): Promise<void> {
   const path = `/services/${service.id}`;
   const answer = await insist<{ operation: { id: string } | null }>(client, 'DELETE', path, { confirm: service.name });
@@ -145,7 +149,7 @@ export async function remove(client: ApiClient, service: Service, promises: Prom
   promises.deletedServices.add(service.id);
 }
 
-/** A visit that got no answer, or another's; times in ms. */
+/** A request without an answer, or with the answer of another service; times in milliseconds. */
 export interface Failure {
   serviceId: string;
   what: string;
@@ -158,7 +162,7 @@ export interface Visits {
   failures: Failure[];
 }
 
-/** Keeps requesting services that are live and stay so; every answer must be theirs. */
+/** Sends requests to services that stay live. Each answer must be from the right service. */
 export async function keepVisiting(services: readonly Service[], edgePort: number, stop: AbortSignal): Promise<Visits> {
   const visits: Visits = { answered: 0, failures: [] };
   const visitor = async (service: Service) => {

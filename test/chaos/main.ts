@@ -3,7 +3,10 @@ import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
 import { table } from './entries.js';
 import { runChaos } from './run.js';
 
-/** `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] …`: exits 1 where the books do not balance. */
+/**
+ * `npm run chaos -- --seed N [--engine postgres|redis] [--runtime process|swarm] …`: exits with 1 if the books do not
+ * balance.
+ */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },

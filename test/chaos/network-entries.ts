@@ -4,12 +4,15 @@ import { namePrefix } from '../../workers/network/network-model.js';
 import { tableName } from '../../workers/network/network-rules.js';
 import { SlotFiles } from '../../workers/network/slot-files.js';
 import type { Platform } from '../support/platform.js';
+import { ownedReplicas } from './chaos-target.js';
 import { afterSweeps, type Entry, listFolder } from './entries.js';
-import { ownedReplicas } from './ground.js';
 
 const run = promisify(execFile);
 
-/** Namespaces, links and rules of sandboxes that no replica owns. Where sandboxes share the host's network there are none. */
+/**
+ * Finds network namespaces, links and firewall rules that belong to no replica. If sandboxes share the host's network,
+ * there are none.
+ */
 export function networkEntries(platform: Platform): Promise<Entry> {
   return afterSweeps('namespaces, links and rules that no replica owns', async () => {
     const token = await platform.sandboxToken();

@@ -1,21 +1,25 @@
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { ApiClient } from '../support/client.js';
 import { createService, deploy } from '../support/deployments.js';
 import type { EngineName, Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { balance } from './books.js';
+import type { ChaosTarget } from './chaos-target.js';
 import { Commits } from './commits.js';
 import { Databases } from './databases.js';
+import { EdgeOutages } from './edge-outages.js';
 import type { Entry } from './entries.js';
 import { FaultInjector, planFaults } from './faults.js';
-import type { Ground } from './ground.js';
 import { keepVisiting, Promises, remove, type Tenant, work } from './load.js';
-import { ProcessGround } from './process-ground.js';
+import { ProcessTarget } from './process-target.js';
 import { Random } from './random.js';
 import { createCron, endTicks } from './schedules.js';
-import { SwarmGround } from './swarm-ground.js';
+import { Shells } from './shells.js';
+import { SwarmTarget } from './swarm-target.js';
+import { Together } from './together.js';
+import { Volumes } from './volumes.js';
 import { WorkerSupervisor } from './worker-supervisor.js';
 
 export interface ChaosOptions {
@@ -37,44 +41,44 @@ export interface ChaosResult {
 const WORKERS = 3;
 const PLANNED_FAULTS = 400;
 const REST_MS = 300_000;
-/** Jobs end a moment after their records, and what a machine took with it is missed a moment after the machine is back. */
+/** Jobs end a moment after their records, and tasks of a lost machine are missed only a moment after it is back. */
 const QUIET_MS = 10_000;
 
-/** Loads a platform of its own while faults strike it; when it has come to rest the books are balanced. */
+/** Puts load on a platform while faults occur. Once the platform is idle again, the books are checked. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const begun = Date.now();
   const seconds = () => Math.round((Date.now() - begun) / 1000);
   const say = (what: string) => process.stderr.write(`${String(seconds()).padStart(4)} s  ${what}\n`);
-  const ground = await (options.runtime === 'swarm' ? SwarmGround : ProcessGround).start(options.engine, say);
-  const repository = await makeRepository(ground.app);
-  const workers = new WorkerSupervisor(() => ground.startWorker(), say);
+  const target = await (options.runtime === 'swarm' ? SwarmTarget : ProcessTarget).start(options.engine, say);
+  const repository = await createPlatformRepository(target.app);
+  const workers = new WorkerSupervisor(() => target.startWorker(), say);
   try {
     await Promise.all(Array.from({ length: WORKERS }, () => workers.start()));
     await workers.settled();
-    return { ...(await strike(ground, workers, repository, options, say)), seconds: seconds() };
+    return { ...(await strike(target, workers, repository, options, say)), seconds: seconds() };
   } catch (error) {
-    // What ends the platform after this may fail as well, and would hide it.
+    // Stopping the platform may fail as well, and its error would hide this one.
     say(`failed: ${(error as Error).stack}`);
     throw error;
   } finally {
     await workers.close();
-    await ground.stop();
+    await target.stop();
     await repository.remove();
   }
 }
 
 async function strike(
-  ground: Ground,
+  target: ChaosTarget,
   workers: WorkerSupervisor,
-  repository: AppRepository,
+  repository: TestRepository,
   options: ChaosOptions,
   say: (what: string) => void,
 ): Promise<Omit<ChaosResult, 'seconds'>> {
-  const { platform } = ground;
+  const { platform } = target;
   const random = new Random(options.seed);
   const promises = new Promises();
-  const tenants = await makeTenants(ground, repository, options);
-  // One service of each tenant stays live throughout: it is only ever deployed.
+  const tenants = await makeTenants(target, repository, options);
+  // The first service of each tenant is only deployed, so that it stays live.
   const steady = tenants.flatMap(({ services }) => services.slice(0, 1));
   for (const { client, services, cron } of tenants) {
     const [first] = services;
@@ -84,8 +88,30 @@ async function strike(
   }
   const [tenant] = tenants;
   const databases = tenant && (await startDatabases(platform, options, tenant.client, promises));
-  // Pushed repositories are on the host of the API.
-  const commits = tenant && options.runtime === 'process' ? await Commits.start(ground, tenant.client) : null;
+  // Pushed repositories are on the API's host, which a swarm's workers do not share.
+  const commits = tenant && options.runtime === 'process' ? await Commits.start(target, tenant.client) : null;
+  const edge = new EdgeOutages(platform);
+  const volumes =
+    tenant &&
+    (await startVolumes(options, {
+      platform,
+      client: tenant.client,
+      promises,
+      edge,
+      random: new Random(options.seed),
+      say,
+    }));
+  const together =
+    tenant &&
+    (await Together.start({
+      client: tenant.client,
+      platform,
+      promises,
+      configuration: { repository: repository.url, ...target.configuration },
+    }));
+  // Entering a container requires root.
+  const [shelled] = options.runtime === 'process' && platform.user === null ? steady : [];
+  const shells = tenant && shelled && new Shells(tenant.client, shelled);
   say(`${steady.length} services are live; begins`);
 
   const stopVisits = new AbortController();
@@ -93,10 +119,16 @@ async function strike(
   const counting = databases?.run(stopVisits.signal);
   const stopFaults = new AbortController();
   const committing = commits?.run(stopFaults.signal);
-  // They are awaited at the end. Without a handler until then, a failure would end the run without its books.
-  for (const load of [visiting, counting, committing]) load?.catch(() => undefined);
-  const faults = [...ground.faults, ...(databases?.faults ?? [])];
-  const injector = new FaultInjector(ground, workers, say);
+  const writing = volumes?.write(stopVisits.signal);
+  const releasing = volumes?.release(stopFaults.signal);
+  const using = shells?.run(stopFaults.signal);
+  const applying = together?.run(stopFaults.signal);
+  // The loads are awaited at the end. Without a handler until then, a failure would end the process before the books
+  // are checked.
+  for (const load of [visiting, counting, committing, writing, releasing, using, applying])
+    load?.catch(() => undefined);
+  const faults = [...target.faults, ...(databases?.faults ?? [])];
+  const injector = new FaultInjector(target, workers, say);
   const striking = injector.run(planFaults(random, PLANNED_FAULTS, { platform, faults }), stopFaults.signal);
   const share = Math.ceil(options.deployments / tenants.length);
   await Promise.all(
@@ -111,15 +143,23 @@ async function strike(
   stopFaults.abort();
   await striking;
   await committing;
+  await releasing;
+  await using;
+  await applying;
   for (const { client, cron } of tenants) await endTicks(client, cron);
   await cameToRest(platform);
   say('at rest; balances the books');
   stopVisits.abort();
   await counting;
+  await writing;
   await commits?.promise(promises);
-  const entries = await balance(ground, promises, await visiting, databases ?? null);
+  const entries = await balance(target, promises, await visiting, databases ?? null, edge);
+  entries.push(...((await volumes?.books()) ?? []));
+  entries.push(...((await shells?.books(injector)) ?? []));
   entries.push(...((await commits?.books()) ?? []));
+  entries.push(...((await together?.books()) ?? []));
   await commits?.remove();
+  await volumes?.remove();
   return {
     entries,
     faults: injector.struck,
@@ -127,7 +167,7 @@ async function strike(
   };
 }
 
-/** Null if this runtime, or this host, does not run databases. */
+/** Starts databases; null if this runtime or this host cannot run them. */
 async function startDatabases(
   platform: Platform,
   { runtime }: ChaosOptions,
@@ -137,14 +177,22 @@ async function startDatabases(
   return runtime === 'process' && hasRedis ? Databases.start(platform, client, promises) : null;
 }
 
-async function makeTenants(ground: Ground, repository: AppRepository, options: ChaosOptions): Promise<Tenant[]> {
-  const { platform } = ground;
+/** Starts the service with a volume; null if this runtime has no volumes. */
+async function startVolumes(
+  { runtime }: ChaosOptions,
+  deps: Parameters<typeof Volumes.start>[0],
+): Promise<Volumes | null> {
+  return runtime === 'process' ? Volumes.start(deps) : null;
+}
+
+async function makeTenants(target: ChaosTarget, repository: TestRepository, options: ChaosOptions): Promise<Tenant[]> {
+  const { platform } = target;
   const { db } = platform.database;
   const tenants: Tenant[] = [];
   for (let number = 1; number <= options.workspaces; number++) {
     const owner = `tenant${number}@example.test`;
     const { workspace } = await db.transaction((trx) => createWorkspace(trx, { name: `Tenant ${number}`, owner }));
-    // Half of them cancel what overlaps, half let it wait.
+    // Half of the workspaces cancel overlapping deployments, half let them wait.
     const configuration = { buildConcurrency: 3, overlappingDeploys: number % 2 === 0 ? 'cancel' : 'wait' };
     await db('workspaces').where({ id: workspace.id }).update({ configuration });
     const { key } = await createKey(db, {
@@ -160,16 +208,16 @@ async function makeTenants(ground: Ground, repository: AppRepository, options: C
       services.push(
         await createService(client, {
           name: `app ${number} ${i}`,
-          configuration: { repository: repository.url, ...ground.configuration },
+          configuration: { repository: repository.url, ...target.configuration },
         }),
       );
     }
-    tenants.push({ client, services, cron: await createCron(client, ground, repository.url) });
+    tenants.push({ client, services, cron: await createCron(client, target, repository.url) });
   }
   return tenants;
 }
 
-/** Nothing is open any more, and what was replaced has been stopped. */
+/** Resolves when no work is open and all replaced replicas have stopped. */
 export async function cameToRest(platform: Platform): Promise<void> {
   const open = async () => {
     const { rows } = await platform.database.db.raw(`
@@ -189,6 +237,6 @@ export async function cameToRest(platform: Platform): Promise<void> {
     quietSince = (await open()) === 0 ? Math.min(quietSince, Date.now()) : Number.POSITIVE_INFINITY;
     return Date.now() - quietSince >= QUIET_MS;
   };
-  // A platform that does not come to rest is what the books should show, not an exception.
+  // A platform that does not become idle is shown by the books, so it is no error here.
   await eventually('the platform comes to rest', isQuiet, REST_MS).catch(() => undefined);
 }

@@ -2,22 +2,22 @@ import { rowsOf } from '../../shared/core/database/database-client.js';
 import type { ApiClient } from '../support/client.js';
 import { createService, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
+import type { ChaosTarget } from './chaos-target.js';
 import type { Entry } from './entries.js';
-import type { Ground } from './ground.js';
 import { insist } from './load.js';
 
 const MINUTE = 60_000;
-/** Long enough for a worker to be killed meanwhile. */
+/** Lasts long enough that a worker is killed meanwhile. */
 const COMMAND = `node -e "console.log('run ' + process.env.RANVIER_RUN_ID); setTimeout(() => {}, 15000)"`;
 const NEVER = '0 0 1 1 *';
 
-/** A cron service with a tick each minute. */
-export function createCron(client: ApiClient, ground: Ground, repository: string): Promise<Service> {
+/** Creates a cron service with a tick each minute. */
+export function createCron(client: ApiClient, target: ChaosTarget, repository: string): Promise<Service> {
   return createService(client, {
     name: 'every minute',
     kind: 'cron',
     configuration: {
-      ...ground.configuration,
+      ...target.configuration,
       replicas: 1,
       repository,
       startCommand: COMMAND,
@@ -28,7 +28,7 @@ export function createCron(client: ApiClient, ground: Ground, repository: string
   });
 }
 
-/** No further tick comes. */
+/** Changes the schedule, so that no further tick comes. */
 export async function endTicks(client: ApiClient, service: Service): Promise<void> {
   await insist(client, 'PATCH', `/services/${service.id}`, { configuration: { schedule: NEVER } });
 }
@@ -41,13 +41,13 @@ interface RunFacts {
   attempt: number;
   error: string;
   scheduled_at: Date;
-  /** Lines of the command: one each time that it was started. */
+  /** Lines that the command printed: one for each start. */
   starts: number;
-  /** Starts that were given up because the worker died before it had recorded the process. */
+  /** Starts that were abandoned, because the worker died before it had recorded the process. */
   interrupted: number;
 }
 
-/** Balances ticks against runs, and runs, also those of commands that were given, against what was carried out. */
+/** Compares ticks with runs, and runs, also of given commands, with what was carried out. */
 export async function scheduleBooks({ database }: Platform): Promise<Entry[]> {
   const all = await rowsOf<RunFacts>(
     database.db,

@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PlatformProcess } from '../support/processes.js';
 
-/** A start is tried again for longer than the longest fault lasts. */
+/** A start is retried for longer than the longest fault lasts. */
 const STARTS_MS = 300_000;
 const PAUSE_MS = 500;
 
-/** Keeps workers up as a supervisor does: one that ends without being told to is started again. */
+/** Starts a worker again whenever it ends unexpectedly. */
 export class WorkerSupervisor {
   readonly #startWorker: () => Promise<PlatformProcess>;
   readonly #say: (what: string) => void;
-  /** Workers that are up: one that still starts is not struck. */
+  /** Workers that run. Those that still start get no faults. */
   readonly #workers: PlatformProcess[] = [];
   readonly #starting = new Set<Promise<void>>();
   #closed = false;
-  /** Why a start was given up. */
+  /** The error of a start that was given up. */
   #failure: unknown;
 
   constructor(startWorker: () => Promise<PlatformProcess>, say: (what: string) => void) {
@@ -21,7 +21,7 @@ export class WorkerSupervisor {
     this.#say = say;
   }
 
-  /** Starts one worker more. Resolves when it is up, or when its start was given up, which `settled` reports. */
+  /** Starts another worker. Resolves when it runs, or when its start was given up, which `settled` reports. */
   start(): Promise<void> {
     const started = persistently(this.#startWorker, () => this.#closed)
       .then(
@@ -35,25 +35,25 @@ export class WorkerSupervisor {
     return started;
   }
 
-  /** Supervises a worker that is up. */
+  /** Supervises a running worker. */
   add(worker: PlatformProcess): void {
     this.#workers.push(worker);
     if (worker.ended) this.#startAgain(worker);
     else worker.child.once('exit', () => this.#startAgain(worker));
   }
 
-  /** Takes a worker out of supervision. */
+  /** Stops supervising a worker, and returns it. */
   take(position: number): PlatformProcess | undefined {
     return this.#workers.splice(position % Math.max(1, this.#workers.length), 1)[0];
   }
 
-  /** Resolves when every start that is under way has ended. Throws the error of a start that was given up. */
+  /** Resolves when no start is in progress. Throws the error of a start that was given up. */
   async settled(): Promise<void> {
     while (this.#starting.size > 0) await Promise.all(this.#starting);
     if (this.#failure) throw this.#failure;
   }
 
-  /** From now on nothing is started again. Resolves when no start is under way. */
+  /** Stops restarting workers. Resolves when no start is in progress. */
   async close(): Promise<void> {
     this.#closed = true;
     await Promise.all(this.#starting);
@@ -68,7 +68,7 @@ export class WorkerSupervisor {
   }
 }
 
-/** Tries until the start succeeds. Resolves to undefined if `stopped` says so before. */
+/** Repeats a start until it succeeds. Resolves to undefined once `stopped` returns true. */
 export async function persistently<T>(start: () => Promise<T>, stopped = () => false): Promise<T | undefined> {
   const deadline = Date.now() + STARTS_MS;
   while (!stopped()) {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** What names and comments do not contain, and what they say instead. */
+/** Patterns that names and comments must not contain, and what to write instead. */
 const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comments' }[] = [
   {
     pattern: /\b(MOST|LONGEST|LARGEST|LEAST|SHORTEST|HIGHEST|LOWEST|FEWEST|SMALLEST)(_[A-Z0-9_]+)? =/,
@@ -20,12 +20,14 @@ const RULES: readonly { pattern: RegExp; instead: string; where: 'code' | 'comme
     where: 'comments',
   },
 ];
-/** Docstrings of functions in these rooms begin with a verb, and their first sentence has at most this many characters. */
+/**
+ * In these folders, the docstring of an exported function must begin with a verb, and its first sentence is limited.
+ */
 const DOCUMENTED = /^(shared|workers|api\/(admin|auth|cli|git|hooks|http|resources))\//;
 const MAX_SENTENCE_LENGTH = 100;
 const DOCSTRING = /^ *\/\*\*((?:(?!\*\/)[\s\S])*?)\*\/\n *export (?:async )?function/gm;
 
-/** Returns what is wrong with the docstring of a function, or null. */
+/** Returns what is wrong with a function's docstring, or null. */
 function docstringProblem(docstring: string): string | null {
   const text = docstring.replace(/\s*\n \* ?/g, ' ').trim();
   if (!/^[A-Z][a-z-]+s\b/.test(text)) return 'begin with a verb: "Returns …", "Stores …"';
@@ -35,7 +37,7 @@ function docstringProblem(docstring: string): string | null {
     : `say it in ${MAX_SENTENCE_LENGTH} characters, and more in a second sentence`;
 }
 
-/** The user `nobody` of Unix. */
+/** These files mention the Unix user `nobody`. */
 const EXEMPT = ['shared/launcher/system-user.ts', 'workers/sandbox/sandbox.ts'];
 
 const files = execFileSync('git', [

@@ -3,13 +3,14 @@ import { relative } from 'node:path';
 import Mocha from 'mocha';
 
 const LISTED = 10;
-/** A file that takes longer is recorded as slow. */
+/** Files that take longer are recorded as slow, in milliseconds. */
 const SLOW_MS = 4_000;
 const { EVENT_HOOK_END, EVENT_TEST_END, EVENT_RUN_END } = Mocha.Runner.constants;
 
 /**
- * Mocha's default reporter, and the slowest files at the end. A file's time is that of its tests and hooks: in a parallel
- * run the events of a file arrive together, so the clock cannot be asked here. SLOWEST_FIRST names a file to which the slow ones are written, in order.
+ * Mocha's default reporter, followed by the slowest files. A file's time is the sum of its tests and hooks: in a
+ * parallel run, Mocha reports all events of a file at once, so the clock cannot be used. If SLOWEST_FIRST is set, the
+ * slow files are written to that file, the slowest first.
  */
 export default class SlowestFiles extends Mocha.reporters.Spec {
   readonly #milliseconds = new Map<string, number>();

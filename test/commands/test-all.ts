@@ -4,20 +4,22 @@ import { availableParallelism, constants, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * `npm test`: runs every test file in parallel. The files that take longest begin first, so that no processor is idle while the
- * last of them runs alone.
+ * `npm test`: runs all test files in parallel. The slowest files start first, so that no processor is idle at the end.
  */
 const ROOT = resolve(import.meta.dirname, '../../..');
 const TESTS = 'dist/test';
-/** A file with a platform waits for half of its time: two use one processor. With more, each takes longer, and the whole run does not end sooner. */
+/**
+ * Test files for each processor. A file with a platform is idle half of the time; with more files, each takes longer
+ * and the run does not end sooner.
+ */
 const FILES_OF_PROCESSOR = 2;
-/** What a file needs with its platform. */
+/** Memory that a test file needs with its platform. */
 const BYTES_OF_FILE = 2 * 1024 ** 3;
 const JOBS = Math.max(2, Math.min(availableParallelism() * FILES_OF_PROCESSOR, Math.floor(totalmem() / BYTES_OF_FILE)));
-/** Where `npm start` keeps what V8 compiled, so that the processes that tests start compile nothing twice. */
+/** V8's compile cache, which `npm start` uses too, so that processes which tests start compile nothing twice. */
 const NODE_COMPILE_CACHE = join(ROOT, 'node_modules/.cache/node');
 
-/** The slow files of a whole run, the slowest first. `npm test -- --record` writes it. */
+/** The slow files of a complete run, the slowest first. `npm test -- --record` writes it. */
 const SLOWEST_FIRST = join(ROOT, 'test/commands/slowest-first.json');
 
 async function main(given: string[]): Promise<number> {
@@ -39,7 +41,7 @@ async function main(given: string[]): Promise<number> {
   });
 }
 
-/** New files with whole platforms and real processes come before what needs a database or nothing. */
+/** Orders files: recorded slow files first, then new files with whole platforms and real processes, then all others. */
 function rank(path: string, recorded: readonly string[]): number {
   const place = recorded.indexOf(path.replace(/\.test\.js$/, ''));
   return place >= 0 ? place : /^(platform|hostile|workers)\//.test(path) ? 1000 : 2000;

@@ -22,7 +22,7 @@ function refuse(reason: string): number {
   return 2;
 }
 
-/** Mocha ends by itself after Ctrl-C, and this process after it. */
+/** On Ctrl-C Mocha ends by itself, and this process then ends too. */
 function mocha(args: string[]): Promise<number> {
   const program = join(ROOT, 'node_modules/mocha/bin/mocha.js');
   const child = spawn(process.execPath, [program, ...args], { cwd: ROOT, stdio: 'inherit' });

@@ -1,11 +1,15 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer, staticSite } from '../support/apps.js';
+import { nodeServer, staticSite } from '../support/apps.js';
 import { ConsoleBrowser } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 
-/** `npm run console:pictures` takes the pictures of docs/reference/console.md. They stay small, because every clone has them. */
+/**
+ * `npm run console:pictures` makes the screenshots of docs/reference/console.md. Their size is limited, because every
+ * clone contains them.
+ */
 const FOLDER = resolve(import.meta.dirname, '../../../docs/images');
 const MAX_BYTES = 100_000;
 
@@ -13,7 +17,7 @@ describe('The pictures of docs/reference/console.md', function () {
   this.timeout(300_000);
   let platform: Platform;
   let browser: ConsoleBrowser;
-  const repositories: AppRepository[] = [];
+  const repositories: TestRepository[] = [];
 
   after(async () => {
     await browser?.close();
@@ -23,13 +27,13 @@ describe('The pictures of docs/reference/console.md', function () {
 
   it('are taken', async () => {
     const [shop, site] = [
-      await makeRepository(nodeServer('shop'), 'Fix the cart'),
-      await makeRepository(staticSite('docs'), 'Describe the cart'),
+      await createPlatformRepository(nodeServer('shop'), 'Fix the cart'),
+      await createPlatformRepository(staticSite('docs'), 'Describe the cart'),
     ];
     repositories.push(shop, site);
     platform = await startPlatform({ engine: ENGINES[0] ?? 'postgres' });
     const { client } = platform;
-    const create = async (name: string, kind: string, repository: AppRepository, more: Record<string, unknown> = {}) =>
+    const create = async (name: string, kind: string, repository: TestRepository, more: Record<string, unknown> = {}) =>
       (
         await client.expect<{ service: { id: string } }>('POST', '/services', {
           name,

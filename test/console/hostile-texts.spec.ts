@@ -13,7 +13,7 @@ import { newDeployment, pretendLive } from '../support/records.js';
 const suite = CHROMIUM === null ? describe.skip : describe;
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'sesame';
-/** What runs if it is taken for HTML, for the end of a script, for an attribute or for an address. */
+/** Texts that would run if they were interpreted as HTML, as the end of a script, as an attribute or as a URL. */
 const TEXTS = [
   '<img src=x onerror=alert(1)>',
   '</script><script>alert(2)</script>',
@@ -22,11 +22,11 @@ const TEXTS = [
   '<iframe srcdoc="<script>alert(5)</script>">',
   '<a href="javascript:alert(6)">press</a>',
 ] as const;
-/** Everything at once, for the fields of which there is one. */
+/** All of them, for fields with one value. */
 const ALL = TEXTS.join(' ');
-/** For fields with a bound. */
+/** For fields with a maximum length. */
 const [SHORT] = TEXTS;
-/** What the page has that a tenant's text would have made. */
+/** Lists elements that only a tenant's text could have made. */
 const MADE = `[...document.querySelectorAll('*')].filter((element) => element.matches('script:not([src]), iframe, object, embed, img[src="x"]') ||
   [...element.attributes].some(({ name, value }) => /^on/i.test(name) || (/^(href|src|action|formaction|data|xlink:href)$/.test(name) &&
     /^\\s*(javascript|data:text|vbscript)/i.test(value)))).map((element) => element.outerHTML.slice(0, 200))`;

@@ -1,20 +1,21 @@
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 
 const suite = CHROMIUM === null ? describe.skip : describe;
 
 suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
   this.timeout(300_000);
   let platform: Platform;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let browser: ConsoleBrowser;
   let window: Window;
 
   before(async () => {
-    repository = await makeRepository(
+    repository = await createPlatformRepository(
       {
         ...nodeServer('one'),
         'build.js': `for (let i = 0; i < 200; i++) console.log('\\x1b[32mcompiled\\x1b[0m part ' + i)`,
@@ -35,7 +36,7 @@ suite(`The whole way through the console${CHROMIUM === null ? ': chromium is not
     if (this.currentTest?.state === 'failed') await window.picture(`failed-${this.currentTest.title.slice(0, 20)}`);
   });
 
-  /** Looks at a page with axe and takes its pictures. */
+  /** Checks a page with axe, and takes screenshots. */
   async function look(name: string): Promise<void> {
     await window.checkAccess(name);
     await window.picture(name);

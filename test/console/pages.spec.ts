@@ -15,7 +15,7 @@ const suite = CHROMIUM === null ? describe.skip : describe;
 const EMAIL = 'ada@example.test';
 const PASSWORD = 'correct horse battery staple';
 
-/** Pages that need no worker: what they show is stored by the API, or put into its database. */
+/** Pages that need no worker. Their data is stored through the API or in its database. */
 suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
   this.timeout(300_000);
   let api: TestApi;
@@ -59,7 +59,9 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
   };
   const open = (rest: string, of = window) => of.page.goto(`${browser.url}/w/${workspace.id}${rest}`);
   const openService = (service: Json, rest: string, of = window) => open(`/s/${service.id}${rest}`, of);
-  /** The text that is shown once; the dialog is closed, and then the page has it nowhere. */
+  /**
+   * Returns a secret that is shown once, and expects that the page no longer contains it after the dialog is closed.
+   */
   const shownOnce = async (label: string): Promise<string> => {
     const { page } = window;
     const text = await page.getByRole('dialog').getByLabel(label, { exact: true }).inputValue();
@@ -100,6 +102,39 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('button', { name: 'Delete the webhook of Deploy hook' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete the webhook of Deploy hook' }).waitFor({ state: 'detached' });
+  });
+
+  it('templates: finds one, shows its plan and applies it, and then holds no secret', async () => {
+    const { page } = window;
+    await open('/new');
+    await page.getByRole('link', { name: 'Start from a template' }).click();
+    await page.getByRole('link', { name: 'Verdaccio' }).waitFor();
+    await look('templates');
+    await page.getByLabel('Search').fill('automation flows');
+    await page.getByRole('link', { name: 'Verdaccio' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Node-RED' }).click();
+    await page.getByRole('button', { name: 'Create the project Node-RED' }).click();
+    await page.getByLabel('Environment').getByText('Node-RED / Production').waitFor({ state: 'attached' });
+    await look('template');
+    await page.getByLabel('The password').fill('short');
+    await page.getByRole('button', { name: 'Show the plan' }).click();
+    await page.getByText('/values/node-red.ADMIN_PASSWORD').waitFor();
+    await page.getByLabel('The password').fill('a-hidden-password');
+    await page.getByRole('button', { name: 'Show the plan' }).click();
+    await page.getByText('create volume').waitFor();
+    await look('template-plan');
+    await page.getByLabel('Room for flows').fill('2');
+    await page.getByText('create volume').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Show the plan' }).click();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('service.create').waitFor();
+    await look('template-applied');
+    const left = await page.evaluate(
+      `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,
+    );
+    expect(left).to.not.include('a-hidden-password');
+    const { body } = await workspace.owner.client.get(`${workspace.path}/stacks/node-red`);
+    expect(body.stack.lastApply.status).to.equal('queued');
   });
 
   it('previews: makes one of a branch, and closes it', async () => {
@@ -202,6 +237,25 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('The disk of the backup store is full').waitFor({ state: 'detached' });
   });
 
+  it('backups of volumes: shown for a service with one, and made with a pause', async () => {
+    const { page } = window;
+    const web = await make('files', 'web', { repository: 'https://example.com/web.git' });
+    await pretendLive(api.db, web.id);
+    await openService(web, '/volumes');
+    await page.getByText('No volumes yet').waitFor();
+    expect(await page.getByRole('link', { name: 'Backups' }).count()).to.equal(0);
+    const path = `${workspace.path}/services/${web.id}`;
+    await workspace.owner.client.post(`${path}/volumes`, { name: 'data', mountPath: '/data', sizeGb: 1 });
+    await api.db('volumes').where({ service_id: web.id }).update({ host_id: uuidv7() });
+    await page.reload();
+    await page.getByRole('link', { name: 'Backups' }).click();
+    await page.getByText('No backups yet').waitFor();
+    await page.getByRole('button', { name: 'Pause and back up' }).click();
+    await page.getByText('A backup is queued').waitFor();
+    expect(await api.db('backups').where({ service_id: web.id }).first()).to.include({ pause: true });
+    await look('backups-of-volumes');
+  });
+
   it('a command is run in a service, and its run shows its log and is cancelled', async () => {
     const { page } = window;
     const web = await make('migrating', 'web', { repository: 'https://example.com/web.git' });
@@ -213,7 +267,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.reload();
     await page.getByRole('button', { name: 'Run a command' }).click();
     await page.getByRole('textbox', { name: 'Command' }).fill('npm run migrate');
-    await page.getByLabel('Time limit in minutes').fill('5');
+    await page.getByLabel('Timeout in minutes').fill('5');
     await window.checkAccess('the command that is to be run');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('heading', { name: 'npm run migrate' }).waitFor();
@@ -248,17 +302,17 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await openService(web, '/volumes');
     await page.getByText('No volumes yet').waitFor();
     await page.getByLabel('Name').fill('uploads');
-    await page.getByLabel('Path in the application').fill('/etc');
+    await page.getByLabel('Mount path').fill('/etc');
     await page.getByRole('button', { name: 'Add volume' }).click();
     await page.getByText('The volume was not added').waitFor();
-    await page.getByLabel('Path in the application').fill('/data');
+    await page.getByLabel('Mount path').fill('/data');
     await page.getByRole('button', { name: 'Add volume' }).click();
     await page.getByText('1 GB, mounted by the next deployment').waitFor();
     await look('volumes');
-    await page.getByRole('button', { name: 'Make larger: uploads' }).click();
+    await page.getByRole('button', { name: 'Resize uploads' }).click();
     await page.getByRole('dialog').getByLabel('Size in GB').fill('3');
     await window.checkAccess('the dialog that makes a volume larger');
-    await page.getByRole('dialog').getByRole('button', { name: 'Make larger' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Resize' }).click();
     await page.getByText('3 GB, mounted by the next deployment').waitFor();
     await page.getByRole('button', { name: 'Delete uploads' }).click();
     await page.getByLabel('Type uploads to confirm').fill('uploads');
@@ -280,7 +334,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByLabel('Value').fill('mail.example.com');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
     await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.getByText('They take effect with the next deployment of each').waitFor();
+    await page.getByText('The changes take effect with the next deployment of each').waitFor();
     await look('group');
     await page.getByRole('button', { name: 'Unlink shop' }).click();
     await page.getByText('None yet.').waitFor();

@@ -3,10 +3,8 @@ import { nodeServer } from '../support/apps.js';
 import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
-import { PLATFORM_USER } from '../support/platform-user.js';
 
-/** Without root, a container cannot be entered. */
-const suite = CHROMIUM === null || PLATFORM_USER !== null ? describe.skip : describe;
+const suite = CHROMIUM === null ? describe.skip : describe;
 
 suite(`The console’s shell${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
   this.timeout(240_000);
@@ -66,6 +64,25 @@ suite(`The console’s shell${CHROMIUM === null ? ': chromium is not installed' 
     expect(window.problems).to.deep.equal([]);
   });
 
+  it('plays what was recorded, if the workspace records shells', async () => {
+    const { page } = window;
+    await platform.client.expect('PATCH', '', { configuration: { recordShells: true } });
+    await page.getByRole('button', { name: 'Open a new shell' }).click();
+    await shows('This shell is recorded.');
+    await page.keyboard.type('echo "gr\u00fcn $((8 * 9))"\n');
+    await shows('gr\u00fcn 72');
+    await page.keyboard.type('exit\n');
+    await page.getByText('It ended with the exit code 0').waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: 'Play' }).first().click();
+    const recording = page.getByRole('region', { name: 'Recording', exact: true });
+    await recording.locator('.xterm-rows').getByText('gr\u00fcn 72').first().waitFor({ timeout: 30_000 });
+    await window.checkAccess('recording');
+    await window.picture('recording');
+    await platform.client.expect('PATCH', '', { configuration: { recordShells: false } });
+    expect(window.problems).to.deep.equal([]);
+  });
+
   it('says how to connect to a database, and reveals its credentials after a click', async () => {
     const { page } = window;
     const cache = await createService(platform.client, { name: 'cache', kind: 'redis', configuration: {} });
@@ -74,7 +91,7 @@ suite(`The console’s shell${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('rnv redis-cli cache').waitFor();
     await window.checkAccess('connect');
     await window.picture('connect');
-    await page.getByRole('button', { name: 'Reveal the credentials' }).click();
+    await page.getByRole('button', { name: 'Reveal credentials' }).click();
     expect(await page.getByLabel('User', { exact: true }).inputValue()).to.equal('default');
     expect((await page.getByLabel('Password', { exact: true }).inputValue()).length).to.be.greaterThan(20);
     await page.getByRole('button', { name: 'Done' }).click();

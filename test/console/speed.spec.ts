@@ -7,11 +7,11 @@ import { CHROMIUM, ConsoleBrowser, type Window } from '../support/console.js';
 
 const NODES = 2000;
 const LINES = 100_000;
-/** Lines of one answer. The real API answers fewer; the page takes what comes. */
+/** Lines in one answer. The API returns fewer. */
 const BATCH = 5000;
-/** Sixty frames a second on a quiet machine. The caches of a busy one are shared: it gets twice as long. */
+/** Sixty frames per second on a quiet machine; a busy one, whose caches are shared, gets twice the time. */
 const FRAME_MS = 2 * (1000 / 60);
-/** The first paint, median of five: twice the second that we promise, for the same reason. */
+/** Median of five first paints: twice the promised second, for the same reason. */
 const FIRST_PAINT_MS = 2000;
 
 const suite = CHROMIUM === null ? describe.skip : describe;
@@ -68,7 +68,10 @@ suite(`The console’s speed${CHROMIUM === null ? ': chromium is not installed' 
     expect(times[2]).to.be.below(FIRST_PAINT_MS);
   });
 
-  /** Milliseconds of the page's main thread for each step. Other programs of a busy machine do not count: it is the thread's own time. */
+  /**
+   * Returns the processor time of the page's main thread for each step, in milliseconds. Other programs do not change
+   * it.
+   */
   const measure = async (what: string, steps: number, step: (count: number) => Promise<unknown>): Promise<void> => {
     const session = await window.context.newCDPSession(window.page);
     await session.send('Performance.enable', { timeDomain: 'threadTicks' });
@@ -143,7 +146,7 @@ interface Frames {
   requestAnimationFrame(callback: () => void): void;
 }
 
-/** A place at which a node is under the pointer: it becomes an element there. */
+/** Returns a position at which the node under the pointer has become a DOM element. */
 async function underPointer(page: Page): Promise<{ x: number; y: number }> {
   for (let count = 0; count < 60; count++) {
     const [x, y] = [400 + count * 5, 380 + (count % 12)];

@@ -14,14 +14,14 @@ import { PROJECTS } from './projects.js';
 import { type Row, writeTable } from './table.js';
 
 /**
- * `npm run test:frameworks [-- part of a name …]`: makes projects with their generators, deploys each with address and
- * kind only, looks at its page, and writes docs/reference/frameworks.md. Rows of projects that were not run stay as they were.
+ * `npm run test:frameworks [-- part of a name …]`: generates projects, deploys each without further settings, checks
+ * its page, and writes docs/reference/frameworks.md. Rows of projects that did not run stay unchanged.
  */
 const run = promisify(execFile);
 const DOCUMENT = 'docs/reference/frameworks.md';
 const GENERATE_MS = 600_000;
 const DEPLOY_MS = 900_000;
-/** Generators and installations wait for the registry most of the time. */
+/** Projects at the same time. They wait for the registry most of the time. */
 const AT_ONCE = 4;
 const LOCKS: Readonly<Record<'pnpm' | 'yarn' | 'yarn4' | 'bun', string[]>> = {
   pnpm: ['pnpm@9', 'install', '--lockfile-only', '--ignore-scripts'],
@@ -36,7 +36,7 @@ const chosen = PROJECTS.filter(
 );
 await mochaGlobalSetup();
 let platform: Platform | null = null;
-/** If time is up, nothing of the platform is left behind. */
+/** True once the time is over. The platform is then stopped without leaving anything behind. */
 let isOver = false;
 const terminated = new Promise<void>((resolve) => process.once('SIGTERM', resolve)).then(() => {
   isOver = true;
@@ -50,7 +50,7 @@ try {
   const some = async (): Promise<void> => {
     for (let project = left.shift(); project !== undefined; project = left.shift()) {
       const row = await tried(on, project);
-      // A platform that is stopped answers nothing.
+      // A stopped platform gives no result.
       if (isOver) return;
       if (row === null) continue;
       rows.push(row);
@@ -67,14 +67,17 @@ const live = rows.filter(({ works }) => works).length;
 process.stdout.write(`${live} of ${rows.length} went live\n`);
 process.exit(live === rows.length ? 0 : 1);
 
-/** After each project, so that a run that is cut short is not lost. */
+/** Written after each project, so that the results of an interrupted run are kept. */
 async function saveTable(): Promise<void> {
   const before = await readFile(DOCUMENT, 'utf8').catch(() => '');
   const names = PROJECTS.map(({ name }) => name);
   await writeFile(DOCUMENT, writeTable(before, rows, names));
 }
 
-/** What became of a project; null if it could not be made, for example because a registry lacks its packages. */
+/**
+ * Returns the result of a project; null if it could not be generated, for example because a registry lacks its
+ * packages.
+ */
 async function tried(on: Platform, project: FrameworkProject): Promise<Row | null> {
   const { name } = project;
   let repository: TestRepository | null = null;
@@ -101,10 +104,10 @@ function shortened(error: unknown): string {
   return text.slice(0, 600).replace(/\s+/g, ' ');
 }
 
-/** A repository with what the generator makes. The lock file is written without installing anything. */
+/** Makes a repository with the generator's output. The lock file is written without an installation. */
 async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject): Promise<TestRepository> {
   const place = await mkdtemp(join(tmpdir(), 'ranvier-generated-'));
-  // Generators name the project after its folder, and refuse names with capital letters.
+  // Generators use the folder's name as the project's name, and refuse capital letters.
   const folder = join(place, 'app');
   try {
     await mkdir(folder);
@@ -115,14 +118,14 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
       ASTRO_TELEMETRY_DISABLED: '1',
       NG_CLI_ANALYTICS: 'false',
       npm_config_yes: 'true',
-      // A lock file of its own is what this run makes.
+      // Without this, yarn refuses to write a new lock file.
       YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
       YARN_ENABLE_TELEMETRY: '0',
     };
     const inFolder = (command: string, args: readonly string[]) =>
       run(command, [...args], { cwd: folder, env: environment, timeout: GENERATE_MS, maxBuffer: 64 * 1024 ** 2 });
     if (generator !== undefined) {
-      // Its standard input is closed, so that it waits for no answer.
+      // stdin is closed, so that the generator asks no question.
       await inFolder('sh', ['-c', `npm exec --yes -- ${generator} </dev/null`]);
     }
     await rm(join(folder, '.git'), { recursive: true, force: true });
@@ -132,7 +135,7 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
     await rm(join(folder, 'node_modules'), { recursive: true, force: true });
     const repository = await createRepository({});
     await run('cp', ['-a', `${folder}/.`, repository.folder]);
-    await repository.commit({}, 'What the generator makes');
+    await repository.commit('What the generator makes', {});
     return repository;
   } finally {
     await rm(place, { recursive: true, force: true });
@@ -141,7 +144,6 @@ async function make({ generator, files = {}, manager = 'npm' }: FrameworkProject
 
 type Run = (command: string, args: string[]) => Promise<unknown>;
 
-/** Writes the lock file of a package manager. */
 async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: string, inFolder: Run): Promise<void> {
   if (manager === 'npm') await lockByNpm(folder, inFolder);
   else if (manager !== 'none') {
@@ -151,7 +153,7 @@ async function lock(manager: NonNullable<FrameworkProject['manager']>, folder: s
   }
 }
 
-/** A registry that lacks packages of other platforms makes npm write a lock file that it refuses itself. */
+/** If a registry lacks packages of other platforms, npm writes a lock file that it then refuses itself. */
 async function lockByNpm(folder: string, inFolder: Run): Promise<void> {
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
   try {

@@ -6,7 +6,7 @@ const RENDERS =
   "import { createRoot } from 'react-dom/client';\ncreateRoot(document.getElementById('root')).render(<p>x</p>);\n";
 const PAGE = '<!doctype html><title>own page</title><div id="root"></div>';
 
-/** Further frameworks and tools that write files. */
+/** More frameworks and tools whose build writes static files. */
 export const PAGE_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Vite, React, yarn 4',

@@ -1,25 +1,28 @@
 import { type Files, packageJson } from '../support/repositories.js';
 
-/** A project that is made and deployed with nothing but its address and kind. */
+/** A project that is deployed with nothing but its repository and kind. */
 export interface FrameworkProject {
   name: string;
-  /** The generator and its arguments, as a shell gives them to `npm exec`; `.` is the project's folder. None if files are all. */
+  /**
+   * The generator and its arguments for `npm exec`; `.` is the project's folder. Absent if `files` is the whole
+   * project.
+   */
   generator?: string;
-  /** Files written over what the generator made. */
+  /** Files that are written over the generator's output. */
   files?: Files;
-  /** Writes the lock file of this package manager; npm's own if it is absent. */
+  /** The package manager that writes the lock file; npm if absent. */
   manager?: 'npm' | 'pnpm' | 'yarn' | 'yarn4' | 'bun' | 'none';
   kind?: 'web' | 'static';
   rootDirectory?: string;
-  /** What its own page contains; `own page` if it is absent. */
+  /** A pattern that the page must match; `own page` if absent. */
   page?: RegExp;
-  /** The path of its own page; `/` if it is absent. */
+  /** The path of the page; `/` if absent. */
   visit?: string;
-  /** A path that no file has and that the single page must answer. */
+  /** A path without a file, which a single-page application must answer. */
   route?: string;
 }
 
-/** A server without a library. */
+/** A server in plain Node.js. */
 export const listens = (argument: string) =>
   `require('node:http').createServer((_, response) => response.end('own page')).listen(${argument});\n`;
 export const server = (argument: string, fields: object = { scripts: { start: 'node server.js' } }): Files => ({

@@ -3,7 +3,7 @@ import type { FrameworkProject } from './project.js';
 
 const REACT = { react: '19', 'react-dom': '19' };
 
-/** Further frameworks that render on a server. */
+/** More frameworks that render pages on a server. */
 export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
   {
     name: 'Waku',
@@ -51,7 +51,7 @@ export const RENDERED_PROJECTS: readonly FrameworkProject[] = [
         type: 'module',
         scripts: { build: 'nuxt generate', dev: 'nuxt dev', postinstall: 'nuxt prepare' },
         dependencies: { nuxt: '3.17', vue: '3' },
-        // Newer ones refuse a key with which this Nuxt stores its pages, also without this platform.
+        // Newer versions refuse a key that this Nuxt uses for its cache, even without this platform.
         overrides: { unstorage: '1.16.1' },
       }),
       'nuxt.config.ts': "export default defineNuxtConfig({ compatibilityDate: '2025-05-01', telemetry: false });\n",

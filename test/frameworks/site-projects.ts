@@ -3,7 +3,7 @@ import type { FrameworkProject } from './project.js';
 
 const react = 'create-vite@6 . --template react';
 
-/** Frameworks and tools that write files. */
+/** Frameworks and tools whose build writes static files. */
 export const SITE_PROJECTS: readonly FrameworkProject[] = [
   { name: 'Vite, React', generator: react, page: /<div id="root">/, route: '/some/route' },
   {
@@ -20,7 +20,7 @@ export const SITE_PROJECTS: readonly FrameworkProject[] = [
         type: 'module',
         scripts: { build: 'rollup -c', dev: 'rollup -c -w', start: 'sirv public --no-clear' },
         dependencies: { 'sirv-cli': '2' },
-        // Version 4 has a package for each platform, which a registry may lack and yarn 1 cannot do without.
+        // Version 4 of rollup has a package for each platform, which a registry may lack and which yarn 1 requires.
         devDependencies: {
           '@rollup/plugin-node-resolve': '15',
           rollup: '3',

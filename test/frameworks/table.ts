@@ -1,10 +1,10 @@
-/** One project of docs/reference/frameworks.md. */
+/** A row of docs/reference/frameworks.md. */
 export interface Row {
   name: string;
   works: boolean;
-  /** From the request to the live page. */
+  /** Seconds from the request to the live page. */
   seconds: number;
-  /** What the build's log says that it detected, and why it failed if it did. */
+  /** What was detected, according to the build's log, and the error if the deployment failed. */
   detail: string;
 }
 
@@ -18,7 +18,10 @@ page, on a machine with two cores that did other work as well. A project of the 
 |---|---|---|---|
 `;
 
-/** The document with these rows. Rows of other projects, and the sections below the table, are taken over from the document before. */
+/**
+ * Writes the document with these rows. Rows of other projects, and the sections below the table, are copied from the
+ * previous document.
+ */
 export function writeTable(before: string, rows: readonly Row[], order: readonly string[]): string {
   const further = before.indexOf('\n## ');
   const lines = new Map(

@@ -2,7 +2,7 @@ import { type Files, packageJson } from '../support/repositories.js';
 import { type FrameworkProject, listens, PORT } from './project.js';
 
 const REACT = { react: '19', 'react-dom': '19' };
-/** What `create-turbo` makes: two applications of Next.js, a library of components and one of configurations. */
+/** The files that `create-turbo` makes: two Next.js applications, and packages with components and configurations. */
 const turbo = (packageManager: string, any: string): Files => ({
   'package.json': packageJson({
     private: true,
@@ -44,7 +44,7 @@ const turbo = (packageManager: string, any: string): Files => ({
   'packages/ui/src/word.jsx': "export const Word = () => 'own page';\n",
 });
 
-/** Further repositories with several packages. */
+/** More repositories with several packages. */
 export const WORKSPACE_PROJECTS: readonly FrameworkProject[] = [
   { name: 'Turborepo, npm', files: turbo('npm@10.9.2', '*'), page: /own page.{0,20}web/ },
   {

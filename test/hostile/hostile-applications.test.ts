@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { planOf } from '../../shared/services/plan-catalog.js';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
-import { type Files, nodeServer, staticSite } from '../support/apps.js';
+import { nodeServer, staticSite } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   act,
@@ -22,13 +22,14 @@ import {
 } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import type { Files } from '../support/repositories.js';
 import { visitsDuring } from '../support/visitors.js';
 
 const run = promisify(execFile);
 const LIMIT_MS = 600_000;
 const MARK = 'only-the-platform-knows';
 
-/** Answers `/run?<command>` with what the command prints, and does harm to itself when asked to. */
+/** An application that answers `/run?<command>` with the output of the command, and harms itself on request. */
 const SPY = {
   ...nodeServer('spy'),
   'server.js': `
@@ -107,12 +108,12 @@ describe('Hostile builds and applications', function () {
     return (await visit(service.url, platform.edgePort, path)).body;
   }
 
-  /** What the command prints inside a running application. */
+  /** Returns the output of a command inside a running application. */
   function inside(service: Service, command: string): Promise<string> {
     return get(service, `/run?${encodeURIComponent(command)}`);
   }
 
-  /** Answers that the neighbour did not give while `harm` is done. */
+  /** Returns the failed requests to another tenant's service while `harm` runs. */
   async function neighbourFailures(harm: () => Promise<void>): Promise<string[]> {
     const { answers, count } = await visitsDuring(harm, () => visit(neighbour.url, platform.edgePort), 1);
     expect(count).to.be.greaterThan(10);
@@ -137,7 +138,7 @@ describe('Hostile builds and applications', function () {
     });
   }
 
-  /** How many processes each sandbox of the service has, by the mark of the sandbox. */
+  /** Returns the number of processes of each sandbox of the service. */
   async function processesOf({ id }: Service): Promise<Map<string, number>> {
     const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
     const counts = new Map<string, number>();
@@ -147,7 +148,7 @@ describe('Hostile builds and applications', function () {
     return counts;
   }
 
-  /** What a failure should say about a service: its replicas, operations, processes and the last of its log. */
+  /** Describes a service for a failure: its replicas, operations, processes and last log lines. */
   async function stateOf(service: Service): Promise<string> {
     const { db } = platform.database;
     const columns = ['state', 'desired', 'pid', 'restarts', 'exit_detail'];
@@ -161,7 +162,7 @@ describe('Hostile builds and applications', function () {
     return JSON.stringify({ replicas, operations, processes, lines });
   }
 
-  /** Everything that a stranger would look for; each line is a shell command that should print nothing of interest. */
+  /** Shell commands for everything that an intruder would look for. None should print anything of interest. */
   function searches(): string {
     const pids = platform.processes.map(({ child }) => child.pid);
     const folders = ['images', 'replicas', 'mirrors', 'builds', 'postgres'];
@@ -319,7 +320,7 @@ describe('Hostile builds and applications', function () {
 
   it('links that lead out are refused, whether they were committed or made by the build', async () => {
     const committed = await platform.repositoryOf({ 'index.html': 'x' });
-    await symlink('/etc/passwd', join(committed.directory, 'passwd.html'));
+    await symlink('/etc/passwd', join(committed.folder, 'passwd.html'));
     await committed.commit('a link', {});
     const site = await serviceFrom('linked site', committed, {}, 'static');
     expect((await fails(site)).error)
@@ -338,7 +339,7 @@ describe('Hostile builds and applications', function () {
       .to.contain('etc')
       .and.contain('leads out');
     const rooted = await platform.repositoryOf({ 'index.html': 'x' });
-    await symlink('/etc', join(rooted.directory, 'public'));
+    await symlink('/etc', join(rooted.folder, 'public'));
     await rooted.commit('a link', {});
     for (const configuration of [{ rootDirectory: 'public' }, { publishDirectory: 'public' }]) {
       const linked = await serviceFrom(`linked ${Object.keys(configuration)}`, rooted, configuration, 'static');
@@ -349,38 +350,32 @@ describe('Hostile builds and applications', function () {
 
   it('a commit of more files than there can be is refused, also where it lists few', async () => {
     const many = await platform.repositoryOf({ f: 'x' });
-    const blob = (await many.git('rev-parse', 'HEAD:f')).trim();
+    const blob = await many.git('rev-parse', 'HEAD:f');
     const lines = Array.from({ length: 250_000 }, (_, i) => `M 100644 ${blob} d${i % 500}/f${i}`).join('\n');
-    const script = join(many.directory, '.git', 'many');
+    const script = join(many.folder, '.git', 'many');
     await writeFile(
       script,
       `commit refs/heads/main\ncommitter T <t@example.test> 0 +0000\ndata 4\nmany\nfrom refs/heads/main^0\n${lines}\n`,
     );
-    await run('sh', [
-      '-c',
-      'git -c "safe.directory=*" -C "$1" fast-import --quiet <"$2"',
-      'sh',
-      many.directory,
-      script,
-    ]);
+    await run('sh', ['-c', 'git -c "safe.directory=*" -C "$1" fast-import --quiet <"$2"', 'sh', many.folder, script]);
     const service = await serviceFrom('many files', many);
     expect((await fails(service)).error).to.contain('more than 200000 files');
 
     const bomb = await platform.repositoryOf({ f: 'x' });
-    let tree = (await bomb.git('rev-parse', 'HEAD^{tree}')).trim();
+    let tree = await bomb.git('rev-parse', 'HEAD^{tree}');
     for (let depth = 0; depth < 9; depth++) {
-      const listing = join(bomb.directory, '.git', 'listing');
+      const listing = join(bomb.folder, '.git', 'listing');
       await writeFile(listing, Array.from({ length: 10 }, (_, i) => `040000 tree ${tree}\td${i}\n`).join(''));
       const { stdout } = await run('sh', [
         '-c',
         'git -c "safe.directory=*" -C "$1" mktree <"$2"',
         'sh',
-        bomb.directory,
+        bomb.folder,
         listing,
       ]);
       tree = stdout.trim();
     }
-    const sha = (await bomb.git('commit-tree', '-m', 'bomb', tree)).trim();
+    const sha = await bomb.git('commit-tree', '-m', 'bomb', tree);
     await bomb.git('update-ref', 'refs/heads/main', sha);
     const nested = await serviceFrom('nested bomb', bomb);
     expect((await fails(nested)).error).to.contain('more than 200000 files');
@@ -409,7 +404,7 @@ describe('Hostile builds and applications', function () {
       `ext::sh%20-c%20touch%20${mark}`,
       `--upload-pack=touch ${mark}`,
       `ssh://-oProxyCommand=touch%20${mark}/x`,
-      `file://${repository.directory};touch ${mark}`,
+      `file://${repository.folder};touch ${mark}`,
       `fd::17/foo`,
     ]) {
       const body = { name: 'addresses', kind: 'web', configuration: { repository: address }, deploy: true };
@@ -421,7 +416,7 @@ describe('Hostile builds and applications', function () {
   });
 });
 
-/** Processes of this host that sleep so long. */
+/** Returns the processes of this host that sleep for these numbers of seconds. */
 async function sleepers(seconds: number[]): Promise<string[]> {
   const found: string[] = [];
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {

@@ -13,13 +13,13 @@ import { eventually } from '../support/processes.js';
 import { openPorts } from '../support/sockets.js';
 import { Victim } from '../support/victim.js';
 
-/** Longer than an edge process needs to start, shorter than Caddy lets requests wait for one. */
+/** Longer than the edge needs to start, but shorter than Caddy lets requests wait for it, in milliseconds. */
 const RESTART_MS = 8_000;
 const MARK = 'reached';
 
 /**
- * `/reach?targets=` answers which of these ports and socket files of its host take its connections. `/steal?targets=` takes
- * each of these TCP and UDP ports as soon as it is free, and answers there in the victim's place.
+ * `/reach?targets=` answers which of these ports and socket files of the host accept its connections. `/steal?targets=`
+ * listens on each of these TCP and UDP ports as soon as it is free, and answers in place of the victim.
  */
 const THIEF = {
   ...nodeServer('thief'),
@@ -52,7 +52,7 @@ const THIEF = {
   `,
 };
 
-/** Answers `/<number>` with one of the hostile answers, and other paths in order. */
+/** An application that answers `/<number>` with one of the hostile answers, and other paths correctly. */
 const LIAR = {
   ...nodeServer('liar'),
   'answers.json': JSON.stringify(Object.values(HOSTILE_ANSWERS)),

@@ -11,12 +11,13 @@ import { eventually, type PlatformProcess } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 300_000;
-/** More than the edge holds of such connections (1,024), so that it has to close some. */
+/** More than the 1,024 slow connections that the edge keeps, so that it has to close some. */
 const SLOW_READERS = 1_500;
 const CLIENT_ADDRESSES = 20;
 /**
- * Opens connections whose requests are given, one a line, and reads one byte of each answer. Its segments and buffers
- * are small, which Node cannot set: loopback would take megabytes of each answer, compressed by the edge, before a connection stands still.
+ * Opens connections with the given requests, one a line, and reads one byte of each answer. Segments and buffers are
+ * small, which Node.js cannot set: otherwise the loopback interface would take megabytes of each answer before a
+ * connection blocks.
  */
 const SLOW_READER = `
   use Socket qw(:DEFAULT IPPROTO_TCP TCP_MAXSEG);
@@ -42,13 +43,13 @@ const SLOW_READER = `
   print "held\n";
   <STDIN>;
 `;
-/** The most memory that the edge needs, however many clients read nothing. */
+/** Maximum memory of the edge, however many clients read nothing. */
 const EDGE_MEMORY_MB = 1_536;
 const CONNECTIONS_PER_CLIENT = 512;
 
 /**
- * Answers `/raw/<base64url>` with these bytes, `/endless` with text that never ends and compresses badly, `/events` with an
- * event stream that stays quiet, and `/headers` with the headers it was sent.
+ * An application that answers `/raw/<base64url>` with these bytes, `/endless` with text that never ends and compresses
+ * badly, `/events` with a silent event stream, and `/headers` with the headers of the request.
  */
 const HOSTILE_APP = {
   'package.json': JSON.stringify({
@@ -114,7 +115,7 @@ describe('Hostile answers and clients at the edge', function () {
     return `/raw/${Buffer.from(answer, 'latin1').toString('base64url')}`;
   }
 
-  /** What comes back for a request with these headers; a connection that is cut counts as status 0. */
+  /** Sends a request with these headers. A connection that is cut counts as status 0. */
   function ask(path: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
     return new Promise((resolve) => {
       const cut = () => resolve({ status: 0, headers: {}, body: '' });
@@ -237,7 +238,7 @@ describe('Hostile answers and clients at the edge', function () {
     }
   });
 
-  /** Opens a connection from this address and sends a request on it; after its first bytes, nothing is read. */
+  /** Opens a connection from this address, sends a request, and stops reading after the first bytes. */
   async function slowReader(from: string, path: string, headers = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: platform.edgePort, localAddress: from });
     socket.on('error', () => undefined);

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { expect } from 'chai';
 import { createService, deploy, ended, queueDeploy, readLogs } from '../support/deployments.js';
 import { NO_REGISTRY } from '../support/docker-registry.js';
-import { ImageGround } from '../support/image-ground.js';
+import { ImageFixture } from '../support/image-fixture.js';
 import type { Platform } from '../support/platform.js';
 import { NO_IMAGES, type TestImage } from '../support/test-image.js';
 
@@ -12,24 +12,24 @@ const PORT = 5078;
 const SERVE = ['httpd', '-f', '-p', '8080', '-h', '/www'];
 const OUTSIDE = '/tmp/ranvier-image-outside';
 
-/** Images and Dockerfiles that attack the host on which they are unpacked, built and run. */
+/** Images and Dockerfiles that attack the host which unpacks, builds and runs them. */
 describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(180_000);
-  let ground: ImageGround;
+  let fixture: ImageFixture;
   let platform: Platform;
 
   before(async function () {
     if (REASON !== '') this.skip();
-    ground = await ImageGround.create(PORT);
-    platform = ground.platform;
+    fixture = await ImageFixture.create(PORT);
+    platform = fixture.platform;
   });
   after(async () => {
-    await ground?.destroy();
+    await fixture?.destroy();
     await rm(OUTSIDE, { recursive: true, force: true });
   });
 
   async function deployImage(name: string, given: TestImage, configuration: object = {}) {
-    const image = await ground.push(`${name}:1`, {
+    const image = await fixture.push(`${name}:1`, {
       files: { 'www/index.html': 'up' },
       config: ['--config.env', 'PATH=/bin', ...SERVE.flatMap((word) => ['--config.cmd', word])],
       ...given,
@@ -48,7 +48,7 @@ describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
       tar -rf layer.tar a/out/file && echo y >z && tar -rf layer.tar --transform 's,^z,../../../../../..${OUTSIDE}-name,' -P z`;
     const { service, deployment } = await deployImage('links', { layer });
     expect([OUTSIDE, `${OUTSIDE}-name`].filter(existsSync)).to.deep.equal([]);
-    if (deployment.status === 'live') expect(await ground.bodyOf(service.url)).to.equal('up');
+    if (deployment.status === 'live') expect(await fixture.bodyOf(service.url)).to.equal('up');
     else expect(deployment.error).to.match(/unpacking the image/);
   });
 
@@ -93,7 +93,7 @@ describe(`Hostile images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   });
 
   it('reach nothing of the host by the commands of a Dockerfile that leave their folder', async () => {
-    const base = await ground.push('base:1', { files: { 'www/index.html': 'built' } });
+    const base = await fixture.push('base:1', { files: { 'www/index.html': 'built' } });
     const commands = [
       'echo host $(cat /etc/shadow 2>&1 | wc -l)',
       'umount -l /etc/resolv.conf; mount -o remount,rw,bind /etc 2>&1; touch /etc/ranvier-was-here 2>&1',

@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { addMember, createKey, createWorkspace } from '../../shared/identity/commands.js';
 import { SEALED_COLUMNS } from '../../shared/secrets/sealed-columns.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { type Answer, ApiClient } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { processorMs } from '../support/processor-time.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import { tablesWith } from '../support/tables.js';
 import { Victim } from '../support/victim.js';
 
@@ -22,14 +23,14 @@ interface Refusal {
 const SECRET = 'glpat-h0st1le-qu3ry';
 const USER = 'tok-us3r-part';
 const FRAGMENT = 'fr4gment-part';
-/** The most processor time that the API takes for requests that cost what their texts cost, in milliseconds. */
+/** Maximum processor time of the API for the requests of one attack, in milliseconds. */
 const MAX_PROCESSOR_MS = 5_000;
 
 describe('Hostile input', function () {
   this.timeout(300_000);
   let platform: Platform;
   let victim: Victim;
-  let repository: AppRepository;
+  let repository: TestRepository;
 
   const env = { STOP_GRACE_SECONDS: '1', RESERVED_SLUGS: 'acme-corp, intern' };
   usePlatform({ engine: 'postgres', env }, async (started) => {
@@ -38,7 +39,7 @@ describe('Hostile input', function () {
     victim = await Victim.deploy(platform);
   });
 
-  /** A member of this role, or of a workspace of his own. */
+  /** Returns a client of a member with this role, or of the owner of another workspace. */
   async function clientOf(role: 'developer' | 'stranger'): Promise<ApiClient> {
     const { db } = platform.database;
     const email = `${role}-${Math.random().toString(36).slice(2)}@example.test`;
@@ -122,10 +123,10 @@ describe('Hostile input', function () {
     }
 
     // A link in the repository is another way to ask: it leads to what is there, and to what is not.
-    const links = await makeRepository({ 'index.html': 'x' });
+    const links = await createPlatformRepository({ 'index.html': 'x' });
     try {
-      await mkdir(join(links.directory, 'sub'));
-      await symlink('/etc', join(links.directory, 'sub/etc'));
+      await mkdir(join(links.folder, 'sub'));
+      await symlink('/etc', join(links.folder, 'sub/etc'));
       await links.commit('links', {});
       const errorOf = async (rootDirectory: string) => {
         const service = await createService(platform.client, {
@@ -424,7 +425,7 @@ function refer(key: string, serviceId: string, of: string): object {
   return { key, reference: { serviceId, key: of } };
 }
 
-/** The command lines of every process of this host. */
+/** Returns the command lines of all processes of this host. */
 async function commandLines(): Promise<string> {
   const processes = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = processes.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));

@@ -9,20 +9,20 @@ import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 600_000;
-/** During a flood, lines take at most this many times as long as before it. Behind the flood they would take minutes. */
+/** Maximum ratio of the delay of lines during a flood to that before. Behind the flood, lines would take minutes. */
 const MAX_RATIO = 6;
 const LINES_MEASURED = 8;
 const FLOOD_MS = 12_000;
-/** More than the API has connections to PostgreSQL. */
+/** More than the API has database connections. */
 const SEARCHES = 30;
-/** A replica that has flooded its log has up to 100,000 lines or 64 MB waiting, of which 1,000 lines or 256 kB are stored each second. */
+/** After a flood, up to 100,000 lines or 64 MB wait, of which 1,000 lines or 256 kB are stored each second. */
 const BACKLOG_MS = 300_000;
 
 interface Newest {
   items: LogItem[];
 }
 
-/** Prints what it is asked to: `/say/<text>` one line, `/run?<command>` whatever a shell command prints. */
+/** An application that prints on request: `/say/<text>` one line, `/run?<command>` the output of a command. */
 const PRINTER = {
   ...nodeServer('printer'),
   'server.js': `
@@ -60,7 +60,7 @@ describe('Hostile logs', function () {
     return service;
   }
 
-  /** A client of a workspace that has nothing to do with the hostile one. */
+  /** Returns a client of another workspace. */
   async function otherWorkspace(): Promise<ApiClient> {
     const { db } = platform.database;
     const email = 'other@example.test';
@@ -96,7 +96,7 @@ describe('Hostile logs', function () {
     return items;
   }
 
-  /** How long lines of an ordinary service take to become visible, in milliseconds: the median. */
+  /** Returns the median delay until lines of an ordinary service become visible, in milliseconds. */
   async function lineDelay(mark: string): Promise<number> {
     const delays: number[] = [];
     for (let i = 0; i < LINES_MEASURED; i++) {

@@ -2,7 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { type Files, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   type Deployment,
@@ -16,15 +16,16 @@ import {
 } from '../support/deployments.js';
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import type { Files } from '../support/repositories.js';
 import { Victim } from '../support/victim.js';
 
 const LIMIT_MS = 300_000;
 /**
- * A worker sends a heartbeat every five seconds. A busy machine may delay it; a blocked worker sends none for minutes.
+ * A worker sends a heartbeat every five seconds. A busy machine may delay one; a blocked worker sends none for minutes.
  */
 const MAX_SILENT_SECONDS = 30;
 
-/** Makes folders with a path that is too long, one without permissions, and a name that is not UTF-8. */
+/** Creates folders with a path that is too long, one without permissions, and a name that is not UTF-8. */
 const DEEP = `
   const fs = require('node:fs');
   module.exports = (start) => {
@@ -59,7 +60,10 @@ describe('Hostile repositories', function () {
     return (await platform.serviceOf(name, files, configuration)).service;
   }
 
-  /** Runs the attack while the victim is visited and another service is deployed. The worker must stay online. */
+  /**
+   * Runs the attack while requests are sent to another service and a third one is deployed. The worker must stay
+   * online.
+   */
   async function whileOthersDeploy(attack: () => Promise<void>): Promise<void> {
     const ordinary = await serviceOf('ordinary', nodeServer('ordinary'));
     let silent = 0;
@@ -78,7 +82,7 @@ describe('Hostile repositories', function () {
     expect(silent, 'seconds that the worker was silent').to.be.lessThan(MAX_SILENT_SECONDS);
   }
 
-  /** Seconds since the worker's last heartbeat. */
+  /** Returns the seconds since the worker's last heartbeat. */
   async function longestSilence(): Promise<number> {
     const pid = platform.workers[0]?.child.pid ?? 0;
     const { rows } = await platform.database.db.raw(

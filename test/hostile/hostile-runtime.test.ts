@@ -10,14 +10,17 @@ import { eventually } from '../support/processes.js';
 import { Victim } from '../support/victim.js';
 
 const run = promisify(execFile);
-/** Below the ports that the kernel gives to clients, and few, so that one process can try to take all. */
+/** Ports below those that the kernel gives to clients, and so few that one process can try to take all. */
 const FIRST_PORT = 30_000 + (process.pid % 65) * 40;
 const LAST_PORT = FIRST_PORT + 39;
-/** No user of a service: somebody who sits at the host. */
+/** A Unix user of the host who is no user of a service. */
 const PERSON = 61_234;
 const METADATA = '169.254.169.254';
 
-/** Runs the JavaScript that a visitor sends, and answers with its result; `/die` ends it. Listens on one address only, and leaves the others. */
+/**
+ * Runs the JavaScript of a request, and answers with its result; `/die` ends it. It listens on one address and leaves
+ * the others free.
+ */
 const PUPPET = {
   ...nodeServer('puppet'),
   'server.js': `
@@ -89,7 +92,7 @@ describe('Hostile neighbours in the network of one host', function () {
     return service;
   }
 
-  /** What a program gives when it runs inside the application. */
+  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(service: Service, program: string): Promise<T> {
     const { body } = await visit(service.url, platform.edgePort, `/run?${encodeURIComponent(program)}`);
     return JSON.parse(body) as T;
@@ -275,7 +278,7 @@ async function works(file: string, ...args: string[]): Promise<boolean> {
   );
 }
 
-/** The body of a request that a user of this host makes; '' if the connection is refused. */
+/** Returns the answer to a request by a user of this host; '' if the connection is refused. */
 async function fetchAs(uid: number, url: string): Promise<string> {
   const program = `fetch(${JSON.stringify(url)}).then((answer) => answer.text()).then((text) => process.stdout.write(text), () => undefined)`;
   const { stdout } = await run(process.execPath, ['-e', program], { uid, gid: uid, cwd: '/', env: {} });

@@ -15,7 +15,10 @@ const LIMIT_MS = 240_000;
 const PASSWORD = 'correct horse battery staple';
 const OPERATOR = `Basic ${Buffer.from('operator:operator-password').toString('base64')}`;
 
-/** Keeps the cookies it is sent; `/use` acts with them, `/guess` tries passwords, `/metrics` reads what operators read. */
+/**
+ * An application that keeps the cookies of its requests. `/use` acts with them, `/guess` tries passwords, `/metrics`
+ * reads what only operators may read.
+ */
 const THIEF = {
   ...nodeServer('thief'),
   'server.js': `

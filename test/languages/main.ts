@@ -4,8 +4,8 @@ import { startPlatform } from '../support/platform.js';
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/postgres.js';
 
 /**
- * `npm run check:languages [-- part of a name …]`: deploys a public project of each language with its address only, on a
- * platform of its own, and looks at its page. Needs the internet.
+ * `npm run check:languages [-- part of a name …]`: deploys a public project of each language without further settings,
+ * and checks its page. Needs the internet.
  */
 interface LanguageProject {
   name: string;
@@ -14,7 +14,7 @@ interface LanguageProject {
   variables?: { key: string; value: string }[];
 }
 const DEPLOY_MS = 1_200_000;
-/** Phoenix looks for its database when it starts, and serves pages without it. */
+/** Phoenix connects to its database at the start, but serves pages without it. */
 const NO_DATABASE = [{ key: 'DATABASE_URL', value: 'ecto://none:none@127.0.0.1/none' }];
 
 const PROJECTS: readonly LanguageProject[] = [
@@ -54,7 +54,7 @@ try {
     await platform.stop();
   }
 
-  /** Returns null if the project's page answers, else what went wrong. */
+  /** Returns null if the project's page answers, and otherwise the problem. */
   async function deploy({ name, repository, ...rest }: LanguageProject): Promise<string | null> {
     const { client, edgePort } = platform;
     const { rootDirectory = '', variables = [] } = rest;

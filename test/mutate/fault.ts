@@ -1,18 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** One small change of the code that a test should notice. `find` stands in the compiled file. */
+/** A small change of the compiled code that a test should notice. */
 export interface Fault {
   name: string;
-  /** The source, from the root. */
+  /** The path of the source, from the repository's root. */
   file: string;
   find: string;
   replace: string;
-  /** How often `find` stands in the file: all of these are replaced. */
+  /** How often `find` occurs in the file. All occurrences are replaced. */
   places: number;
 }
 
-/** The compiled file of a fault below `dist`: its text without and with the fault. The latter is null if it does not match any more. */
+/**
+ * Returns the path of the compiled file, and its text without and with the fault. The latter is null if `find` no
+ * longer occurs.
+ */
 export async function compiledWith(
   { file, find, replace, places }: Fault,
   dist: string,

@@ -5,8 +5,9 @@ import type { Fault } from './fault.js';
 const FOLDER = join(resolve(import.meta.dirname, '../../..'), 'test/mutate/faults');
 
 /**
- * The faults of `faults/*.diff`. `# path` names the source of the faults below it. A fault is a line with its name, the lines of the
- * compiled file behind `-`, and what replaces them behind `+`. `(2 places)` after the name: they stand there twice.
+ * Reads the faults of `faults/*.diff`. `# path` names the source of the faults that follow. A fault has a line with its
+ * name, the lines of the compiled file after `-`, and their replacement after `+`. `(2 places)` after the name means
+ * that the lines occur twice.
  */
 export const FAULTS: readonly Fault[] = readdirSync(FOLDER)
   .sort()

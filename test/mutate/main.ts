@@ -7,13 +7,16 @@ import { compiledWith, type Fault } from './fault.js';
 import { FAULTS } from './faults.js';
 
 /**
- * `npm run mutate [-- <regular expression for names of faults>]`: puts one small fault after another into a copy of the compiled code and
- * runs the fast tests against it. Prints each fault with its outcome. The run fails if fewer than 90 % of the faults are
- * noticed, or if a fault does not match the code any more.
+ * `npm run mutate [-- <regular expression for names of faults>]`: puts one fault after another into a copy of the
+ * compiled code, and runs the fast tests. Prints whether each fault was noticed. The run fails if less than 90 % were,
+ * or if a fault no longer matches the code.
  */
 
 const BAR = 0.9;
-/** A fault that makes the tests hang counts as noticed after this time, or three times that of a run without it, in milliseconds. */
+/**
+ * A fault that makes the tests hang counts as noticed after this time, or after three times the usual duration if that
+ * is longer, in milliseconds.
+ */
 const HANGS_MS = 180_000;
 const SUITES = ['test/unit/**/*.test.js', 'test/database/**/*.test.js'];
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -25,7 +28,7 @@ async function main(filter: string): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-mutate-'));
   const dist = join(folder, 'dist');
   await cp(join(ROOT, 'dist'), dist, { recursive: true });
-  // Tests read sources, documents and migrations from the root.
+  // Tests read sources, documents and migrations from the repository's root.
   for (const name of await readdir(ROOT)) {
     if (name !== 'dist') await symlink(join(ROOT, name), join(folder, name));
   }
@@ -54,7 +57,7 @@ async function outcomeOf(folder: string, dist: string, fault: Fault, hangsMs: nu
   if (faulty === null) return 'STALE';
   await writeFile(path, faulty);
   try {
-    // The tests of the source itself notice most faults within seconds; all others run only after them.
+    // The tests of the fault's own source notice most faults within seconds. All others run only if these do not.
     for (const files of await testsNear(dist, fault)) if (!(await passes(folder, files, { hangsMs }))) return 'noticed';
     for (const suite of SUITES) if (!(await passes(folder, [suite], { hangsMs }))) return 'noticed';
     return 'MISSED';
@@ -63,7 +66,7 @@ async function outcomeOf(folder: string, dist: string, fault: Fault, hangsMs: nu
   }
 }
 
-/** The tests that mirror the fault's source, and those that mirror other files of its folder. */
+/** Returns the tests of the fault's source file, and those of other files in its folder. */
 async function testsNear(dist: string, { file }: Fault): Promise<string[][]> {
   const own: string[] = [];
   const beside: string[] = [];
@@ -78,7 +81,7 @@ async function testsNear(dist: string, { file }: Fault): Promise<string[][]> {
   return [own, beside].filter((files) => files.length > 0);
 }
 
-/** True if mocha ends without a failure, before `hangsMs` if that is given. */
+/** Returns true if mocha ends without a failure, and within `hangsMs` if given. */
 function passes(
   folder: string,
   files: readonly string[],

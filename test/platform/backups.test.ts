@@ -47,7 +47,9 @@ describe('Backups of databases', function () {
     return service;
   }
 
-  /** The address and the user with which an application of the service's environment reaches it. */
+  /**
+   * Returns the address and the user with which an application of the service's environment connects to the database.
+   */
   async function address({ id }: Service) {
     const row = await findDataServer(platform.database.db, id);
     if (!row) throw new Error('the service has no server');

@@ -1,11 +1,12 @@
 import { expect } from 'chai';
-import { type Files, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { createService, type Deployment, ended, queueDeploy, readLogs } from '../support/deployments.js';
 import { type Platform, usePlatform } from '../support/platform.js';
+import type { Files } from '../support/repositories.js';
 
 /**
- * Each ends `failed` with an error that names step, command and cause, and leaves no process and no half release. The queues
- * have no part in it, so one engine is enough.
+ * Each deployment fails with an error that names step, command and cause, and leaves no process and no half release.
+ * Queues play no part, so one queue engine is enough.
  */
 describe('Bad input', function () {
   this.timeout(240_000);

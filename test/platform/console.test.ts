@@ -1,26 +1,27 @@
 import { expect } from 'chai';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { CHROMIUM, ConsoleBrowser, firstScreenBytes, type Window } from '../support/console.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 
-/** Bytes; what a first screen may load (issue "A console … that people like to use"). */
+/** Maximum bytes of JavaScript that the first page may load. */
 const BUDGET = 250_000;
 
 const suite = CHROMIUM === null ? describe.skip : describe;
 
-/** The short part; `npm run test:console` goes the whole way. */
+/** A short test of the console. `npm run test:console` tests all of it. */
 suite(`The console${CHROMIUM === null ? ': chromium is not installed' : ''}`, function () {
   this.timeout(600_000);
   let platform: Platform;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let browser: ConsoleBrowser;
   let window: Window;
 
   after(() => browser?.close());
   usePlatform({ engine: ENGINES[0] ?? 'postgres' }, async (started) => {
     platform = started;
-    repository = await makeRepository(nodeServer('seen'), 'Say what is seen');
+    repository = await createPlatformRepository(nodeServer('seen'), 'Say what is seen');
     browser = await ConsoleBrowser.onPlatform(platform);
   });
   after(() => repository?.remove());

@@ -14,7 +14,7 @@ import { startRailpack } from '../support/railpack.js';
 const REASON = NO_DOCKER || NO_REGISTRY || NO_OPENSSL;
 const REGISTRY_PORT = 5000;
 
-/** Uses a platform with containers as a person does, over HTTP, on a swarm of the test's own. */
+/** Uses a platform with containers over HTTP as a user would, on a swarm of its own. */
 describe(`Applications as container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(240_000);
   let machines: DockerMachines;

@@ -5,7 +5,6 @@ import { exists } from '../../shared/core/exists.js';
 import { holdServer, openDataServer } from '../../workers/data/server-access.js';
 import { asAdmin } from '../../workers/data/settle-postgres.js';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
-import type { AppRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { dataAccess } from '../support/data-access.js';
 import {
@@ -23,8 +22,12 @@ import {
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
+import type { TestRepository } from '../support/repositories.js';
 
-/** Makes its table with a pre-deploy command, counts in both databases, and answers with both counts. */
+/**
+ * An application that creates its table in a pre-deploy command, counts in both databases, and answers with both
+ * counts.
+ */
 const APP = {
   'package.json': JSON.stringify({
     name: 'counter',
@@ -71,12 +74,12 @@ describe('Databases beside an application', function () {
   // A whole platform on a busy machine: nothing here is a measurement.
   this.timeout(300_000);
   let platform: Platform;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let place: { projectId: string; environmentId: string };
   let database: Service;
   let store: Service;
   let app: Service;
-  /** What the application has counted. */
+  /** The application's count that is expected. */
   let count = 0;
 
   before(async function () {
@@ -108,7 +111,7 @@ describe('Databases beside an application', function () {
     if (status !== 200) throw new Error(`${status} ${body}`);
     return JSON.parse(body) as { postgres: number; redis: number; super: boolean; sessions: string; policy: string };
   };
-  /** Counts once more, and finds everything that was counted before. */
+  /** Counts once more, and expects that all earlier counts are there. */
   const countsOn = async () => {
     const answer = await eventually('the application reaches its databases', () => counts('/count'));
     expect(answer.postgres).to.be.greaterThan(count);
@@ -121,7 +124,7 @@ describe('Databases beside an application', function () {
       if (healthStatus !== 'ready') throw new Error(`it is ${healthStatus}: ${runtimeDetail}`);
       return true;
     });
-  /** The processes of a service's server. */
+  /** Returns the processes of a service's database server. */
   const processesOf = async ({ id }: Service): Promise<{ pid: number; command: string }[]> => {
     const replicas = await platform.database.db('replicas').where({ service_id: id }).pluck('id');
     const marked = await markedProcesses(await platform.sandboxToken());

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { request as requestTls } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
-import { makeRepository, staticSite } from '../support/apps.js';
+import { staticSite } from '../support/apps.js';
 import { hasCaddy, startCaddy, type TestCaddy } from '../support/caddy.js';
 import { createService, deploy } from '../support/deployments.js';
 import { type NameServer, NO_DNSMASQ, startNameServer } from '../support/name-server.js';
 import { type Authority, NO_PEBBLE, startAuthority } from '../support/pebble.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually, freePorts } from '../support/processes.js';
+import { createPlatformRepository } from '../support/repositories.js';
 
 const MISSING = NO_DNSMASQ || NO_PEBBLE || (hasCaddy ? '' : 'caddy is not installed');
 const HOST = 'shop.test';
@@ -49,7 +50,7 @@ describe(`A domain of a service${MISSING && `: ${MISSING}`}`, function () {
     await nameServer?.stop();
   });
 
-  /** Status, body and the names of the certificate; an error's code if the handshake ends. */
+  /** Returns status, body and the certificate's names; the error's code if the handshake fails. */
   async function visit(host: string) {
     const headers = { host: `${host}:${tlsPort}` };
     const outgoing = requestTls({
@@ -79,7 +80,7 @@ describe(`A domain of a service${MISSING && `: ${MISSING}`}`, function () {
   }
 
   it('is served over HTTPS with a certificate of the authority once its owner is proven, and no other name is', async () => {
-    const repository = await makeRepository(staticSite('mine'));
+    const repository = await createPlatformRepository(staticSite('mine'));
     const service = await createService(platform.client, {
       name: 'shop',
       kind: 'static',

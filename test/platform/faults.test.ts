@@ -1,12 +1,13 @@
 import { expect } from 'chai';
-import { type Files, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { ended, queueDeploy, type Service } from '../support/deployments.js';
 import { Gate, PASS, reachOf } from '../support/gate.js';
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
+import type { Files } from '../support/repositories.js';
 
-/** `test/workers/engine/queues.test.ts` has the end of a worker, and lost jobs, on both queue engines. */
+/** The death of a worker and lost jobs are tested in `test/workers/engine/queues.test.ts`, on both queue engines. */
 describe('When a worker dies', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -26,12 +27,12 @@ describe('When a worker dies', function () {
     while (platform.workers.length < 2) await platform.startWorker();
   });
 
-  /** A service whose build waits at the gate. */
+  /** Creates a service whose build waits at the gate. */
   async function serviceOf(name: string, files: Files): Promise<Service> {
     return (await platform.serviceOf(name, { ...files, ...PASS }, { buildCommand: `node pass.js ${name}` })).service;
   }
 
-  /** The worker that holds the deployment now. */
+  /** Returns the worker that has claimed the deployment. */
   async function holder(deploymentId: string): Promise<PlatformProcess> {
     const row = await platform.database
       .db('deployments as d')

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
-import type { Files } from '../support/apps.js';
 import { deploy, readLogs, type Service } from '../support/deployments.js';
 import { type Platform, usePlatform } from '../support/platform.js';
-import { packageJson } from '../support/repositories.js';
+import { type Files, packageJson } from '../support/repositories.js';
 
 interface Deployed {
   service: Service;
@@ -10,7 +9,7 @@ interface Deployed {
   log: string;
 }
 
-/** Five small projects. `npm run test:frameworks` deploys what the generators of frameworks make. */
+/** Five small projects. `npm run test:frameworks` tests the projects that generators of frameworks make. */
 describe('A project with nothing but its address and kind', function () {
   this.timeout(240_000);
   let platform: Platform;

@@ -2,10 +2,11 @@ import { expect } from 'chai';
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../api/pages/console/api/schema.js';
 import { createSignInLink } from '../../shared/identity/sign-in.js';
-import { type AppRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import type { TestRepository } from '../support/repositories.js';
 
 type Schemas = components['schemas'];
 
@@ -15,7 +16,7 @@ describe('A client generated from the document', () => {
   describe('does the main job', function () {
     this.timeout(240_000);
     let platform: Platform;
-    let repository: AppRepository;
+    let repository: TestRepository;
     let client: Client<paths>;
     let workspaceId: string;
     let service: Schemas['Service'];
@@ -155,7 +156,7 @@ describe('A client generated from the document', () => {
   });
 });
 
-/** What a call answered; throws what it was refused with. */
+/** Returns the data of an answer. Throws if the answer is an error. */
 function data<T>(answer: { data?: T; error?: Schemas['ErrorResponse'] }): T {
   if (answer.data === undefined) throw new Error(JSON.stringify(answer.error));
   return answer.data;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { visit } from '../support/client.js';
 import { createService, deploy, ended, queueDeploy, readLogs, readService } from '../support/deployments.js';
 import { NO_REGISTRY } from '../support/docker-registry.js';
-import { ImageGround } from '../support/image-ground.js';
+import { ImageFixture } from '../support/image-fixture.js';
 import type { Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { NO_IMAGES } from '../support/test-image.js';
@@ -10,16 +10,16 @@ import { NO_IMAGES } from '../support/test-image.js';
 const REASON = NO_IMAGES || NO_REGISTRY;
 const PORT = 5077;
 
-/** Images and Dockerfiles on a host without a container engine. */
+/** Images and Dockerfiles on a host without a Docker engine. */
 describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(120_000);
-  let ground: ImageGround;
+  let fixture: ImageFixture;
   let platform: Platform;
 
   before(async function () {
     if (REASON !== '') this.skip();
-    ground = await ImageGround.create(PORT);
-    platform = ground.platform;
+    fixture = await ImageFixture.create(PORT);
+    platform = fixture.platform;
     const serve = [
       '--config.entrypoint',
       'httpd',
@@ -28,7 +28,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
       '--config.env',
       'GREETING=from the image',
     ];
-    await ground.push('web:1', {
+    await fixture.push('web:1', {
       files: { 'www/index.html': 'an image' },
       config: [
         ...serve,
@@ -39,20 +39,20 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
         '/www',
       ],
     });
-    await ground.push('base:1', {
+    await fixture.push('base:1', {
       files: { 'www/index.html': 'a base' },
       config: [...serve, '--config.volume', '/data/files'],
     });
-    await ground.push('silent:1', {});
+    await fixture.push('silent:1', {});
   });
-  after(() => ground?.destroy());
+  after(() => fixture?.destroy());
 
   const ofImage = (image: string, more: object = {}) => ({
     sourceType: 'image',
-    image: `${ground.registry.address}/${image}`,
+    image: `${fixture.registry.address}/${image}`,
     ...more,
   });
-  const bodyOf = (url: string) => ground.bodyOf(url);
+  const bodyOf = (url: string) => fixture.bodyOf(url);
 
   it('run with their own command, user, folder and variables, on the port on which they listen', async () => {
     const { client } = platform;
@@ -78,7 +78,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     }
     for (let release = 1; release <= 2; release++) {
       await deploy(client, service.id);
-      expect(await ground.bodyOf(service.url, '/starts')).to.equal('x\n'.repeat(release));
+      expect(await fixture.bodyOf(service.url, '/starts')).to.equal('x\n'.repeat(release));
     }
   });
 
@@ -108,10 +108,10 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     const { client } = platform;
     const repository = await platform.repositoryOf({
       Dockerfile: [
-        `FROM ${ground.registry.address}/base:1 AS made`,
+        `FROM ${fixture.registry.address}/base:1 AS made`,
         'ARG WORD=nothing',
         'RUN --mount=type=secret,id=TOKEN test "$(cat /run/secrets/TOKEN)" = hidden && echo "$WORD" >/www/index.html',
-        `FROM ${ground.registry.address}/base:1`,
+        `FROM ${fixture.registry.address}/base:1`,
         'COPY --from=made /www /www',
         'COPY *.txt /www/',
         'SHELL ["/bin/busybox", "sh", "-uc"]',
@@ -140,8 +140,31 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect(await bodyOf(service.url)).to.equal('built\n');
     expect((await visit(service.url, platform.edgePort, '/a.txt')).body).to.equal('a file');
     expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
-    expect(await ground.bodyOf(service.url, '/here.txt')).to.equal('a here-document\n');
-    expect(await ground.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
+    expect(await fixture.bodyOf(service.url, '/here.txt')).to.equal('a here-document\n');
+    expect(await fixture.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
+  });
+
+  it('have HEALTHCHECK, SHELL and ONBUILD of their base', async () => {
+    const { client } = platform;
+    await fixture.pushBuilt('parent:1', [
+      `FROM ${fixture.registry.address}/base:1`,
+      'SHELL ["/bin/busybox", "sh", "-uc"]',
+      'ONBUILD RUN echo triggered >/www/trigger.txt',
+      'HEALTHCHECK --interval=7s CMD test -e /www/trigger.txt',
+    ]);
+    const repository = await platform.repositoryOf({
+      Dockerfile: [
+        `FROM ${fixture.registry.address}/parent:1`,
+        'RUN echo "shell $-" >/www/shell.txt',
+        'CMD ["-f", "-p", "8080", "-h", "/www"]',
+      ].join('\n'),
+    });
+    const service = await createService(client, { name: 'child', configuration: { repository: repository.url } });
+    await deploy(client, service.id);
+    expect(await fixture.bodyOf(service.url, '/trigger.txt')).to.equal('triggered\n');
+    expect(await fixture.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
+    const image = await platform.database.db('images').where({ service_id: service.id }).first();
+    expect(image.manifest.process.healthCheck).to.include({ intervalMs: 7_000 });
   });
 
   it('count as ready once their HEALTHCHECK passes, and as unhealthy while it fails', async () => {
@@ -149,7 +172,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     const check = 'test -e /www/ok.txt || { echo nothing is ready; exit 3; }';
     const repository = await platform.repositoryOf({
       Dockerfile: [
-        `FROM ${ground.registry.address}/base:1`,
+        `FROM ${fixture.registry.address}/base:1`,
         `HEALTHCHECK --interval=1s --retries=2 CMD ${check}`,
         'ENTRYPOINT ["/bin/sh", "-c"]',
         'CMD ["(sleep 3; touch /www/ok.txt; sleep 8; rm /www/ok.txt) & exec httpd -f -p $PORT -h /www"]',
@@ -157,7 +180,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     });
     const service = await createService(client, { name: 'checked', configuration: { repository: repository.url } });
     await deploy(client, service.id);
-    expect(await ground.bodyOf(service.url, '/ok.txt')).to.equal('');
+    expect(await fixture.bodyOf(service.url, '/ok.txt')).to.equal('');
     const unhealthy = await eventually('the check is noticed', async () => {
       const found = await readService(client, service.id);
       return found.healthStatus === 'unhealthy' ? found : null;
@@ -167,7 +190,7 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
 
   it('are left out, with the reason, if their Dockerfile was not asked for and names an image that cannot be had', async () => {
     const { client } = platform;
-    const files = { Dockerfile: `FROM ${ground.registry.address}/absent:1\n`, 'index.html': 'a page' };
+    const files = { Dockerfile: `FROM ${fixture.registry.address}/absent:1\n`, 'index.html': 'a page' };
     const repository = await platform.repositoryOf(files);
     const service = await createService(client, { name: 'page', configuration: { repository: repository.url } });
     await deploy(client, service.id);

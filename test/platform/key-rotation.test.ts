@@ -8,10 +8,11 @@ import { v7 as uuidv7 } from 'uuid';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
 import { SEALED_COLUMNS } from '../../shared/secrets/sealed-columns.js';
-import { type AppRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { createService, deploy, ended, queueDeploy, type Service } from '../support/deployments.js';
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually, PlatformProcess } from '../support/processes.js';
+import type { TestRepository } from '../support/repositories.js';
 
 const ADMIN = fileURLToPath(new URL('../../api/admin/main.js', import.meta.url));
 const MANY = 3000;
@@ -19,7 +20,7 @@ const MANY = 3000;
 describe('Rotation of the secrets key', function () {
   this.timeout(240_000);
   let platform: Platform;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let service: Service;
   let variableId: string;
   let first: string;
@@ -38,7 +39,7 @@ describe('Rotation of the secrets key', function () {
     first = (await deploy(platform.client, service.id)).id;
   });
 
-  /** Starts a process that is expected to end by itself. */
+  /** Starts a process that must end by itself. */
   async function endOf(main: string, env: Record<string, string>): Promise<PlatformProcess> {
     const path = fileURLToPath(new URL(`../../${main}`, import.meta.url));
     const started = new PlatformProcess(main, process.execPath, [path], environment(env));

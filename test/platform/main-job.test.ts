@@ -23,7 +23,7 @@ describeEngines('From a repository to a live URL', (engine) => {
     const { service, repository } = await platform.serviceOf('npm app', npmApp('hello'));
     const deployment = await deploy(platform.client, service.id);
     expect((await platform.visit(service)).body).to.equal('hello 172800000');
-    expect(deployment.commitSha).to.equal((await repository.git('rev-parse', 'HEAD')).trim());
+    expect(deployment.commitSha).to.equal(await repository.git('rev-parse', 'HEAD'));
     expect(deployment.commitMessage).to.equal('First commit');
     expect(deployment.steps.map((step) => step.name)).to.deep.equal(['queued', 'build', 'release']);
     expect(deployment.steps.every((step) => step.finishedAt !== null)).to.equal(true);

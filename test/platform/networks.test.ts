@@ -7,11 +7,11 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { namePrefix } from '../../workers/network/network-model.js';
 import { tableName } from '../../workers/network/network-rules.js';
-import type { Files } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { outcomesAt, type Places, puppet, TRY } from '../support/puppet.js';
+import type { Files } from '../support/repositories.js';
 
 const run = promisify(execFile);
 const METADATA = '169.254.169.254';
@@ -87,7 +87,7 @@ describe('Networks of builds and replicas', function () {
     return (await platform.visit(of, path)).body;
   }
 
-  /** What a program gives when it runs inside the application. */
+  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(of: Service, program: string): Promise<T> {
     return JSON.parse(await body(of, `/run?${encodeURIComponent(program)}`)) as T;
   }
@@ -103,7 +103,7 @@ describe('Networks of builds and replicas', function () {
     return row.address;
   }
 
-  /** Every place that no build and no application may reach, by name. */
+  /** Name → address that no build and no application may reach. */
   async function closedPlaces(): Promise<Places> {
     const own = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
     const host = own.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';

@@ -18,7 +18,7 @@ interface Preview {
   status: string;
 }
 
-/** Answers with a word and what a variable holds. */
+/** An application that answers with a word and the value of a variable. */
 const server = (word: string) => ({
   'package.json': packageJson({ scripts: { start: 'node server.js' } }),
   'server.js': `require('node:http')
@@ -26,13 +26,16 @@ const server = (word: string) => ({
   .listen(process.env.PORT);\n`,
 });
 
-/** What a deleted service leaves on purpose: its history, that the edge routes it no more, and its user, which rests. */
+/**
+ * Tables that deliberately keep rows of a deleted service: its history, the removal of its route, and its Unix user,
+ * which is not used again at once.
+ */
 const HISTORY = [
   ...['deployments', 'operations', 'deployment_images', 'audit'],
   ...['edge_acknowledgements', 'freed_user_numbers'],
 ];
 
-/** The rows of every table that name the service, but for its history. */
+/** Returns the rows of all tables that refer to the service, without its history. */
 async function rowsOfService(db: Db, serviceId: string): Promise<string[]> {
   const columns: { table_name: string }[] = (
     await db.raw(
@@ -50,7 +53,7 @@ async function rowsOfService(db: Db, serviceId: string): Promise<string[]> {
   return left;
 }
 
-/** Everything of a service that a host has: files by its id, processes, networks. */
+/** Returns everything that a host keeps of a service: files with its id, processes, networks. */
 async function hostState(dataDir: string, ids: readonly string[]): Promise<string[]> {
   const files = await readdir(dataDir, { recursive: true }).catch(() => []);
   const named = files.filter((path) => ids.some((id) => path.includes(id)) && !path.startsWith('logs'));
@@ -67,7 +70,7 @@ describe('A preview of a branch', function () {
     platform = started;
     repository = await createRepository(server('main'));
     await repository.git('checkout', '-q', '-b', 'topic');
-    await repository.commit(server('topic'));
+    await repository.commit('Topic', server('topic'));
   });
   after(() => repository?.remove());
 
@@ -122,7 +125,7 @@ describe('A preview of a branch', function () {
     expect((await visit(base.url, edgePort)).body).to.equal('main with undefined and secret');
   });
 
-  /** Makes the repository of a service due for a poll, and waits until it was polled. */
+  /** Makes the service's repository due for a poll, and waits for the poll. */
   async function polled(serviceId: string): Promise<void> {
     const { db } = platform.database;
     const watch = () => db('commit_watches').where({ service_id: serviceId }).first();
@@ -145,9 +148,9 @@ describe('A preview of a branch', function () {
       (await client.expect<{ previews: Preview[] }>('GET', `/services/${base.id}/previews`)).previews;
     await polled(base.id);
     await repository.git('checkout', '-q', '-b', 'quiet', 'main');
-    await repository.commit(server('quiet'), 'Quiet [skip ci]');
+    await repository.commit('Quiet [skip ci]', server('quiet'));
     await repository.git('checkout', '-q', '-b', 'fresh', 'main');
-    await repository.commit(server('fresh one'));
+    await repository.commit('Fresh one', server('fresh one'));
     await polled(base.id);
     const [preview] = await eventually('the new branch has a preview', async () => {
       const previews = await list();
@@ -157,7 +160,7 @@ describe('A preview of a branch', function () {
     const shows = (word: string) =>
       eventually(`it shows ${word}`, async () => (await visit(preview.url, edgePort)).body.startsWith(word));
     await shows('fresh one');
-    await repository.commit(server('fresh two'));
+    await repository.commit('Fresh two', server('fresh two'));
     await polled(base.id);
     await shows('fresh two');
     expect(
@@ -177,7 +180,7 @@ describe('A preview of a branch', function () {
   it('of a fork runs the approved commit, which only its pull request has, without variables', async () => {
     const { client, edgePort } = platform;
     await repository.git('checkout', '-q', '--detach', 'main');
-    const sha = await repository.commit(server('fork'));
+    const sha = await repository.commit('Fork', server('fork'));
     await repository.git('update-ref', 'refs/pull/7/head', sha);
     await repository.git('checkout', '-q', 'main');
     const base = await createService(client, {

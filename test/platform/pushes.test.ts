@@ -10,13 +10,14 @@ import { expect } from 'chai';
 import { exists } from '../../shared/core/exists.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { createKey } from '../../shared/identity/commands.js';
-import { type AppRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   createService,
   type Deployment,
   deploy,
   ended,
+  queueDeploy,
   readDeployment,
   readService,
   type Service,
@@ -27,14 +28,14 @@ import { TestRepository } from '../support/repositories.js';
 
 interface GitEnd {
   code: number;
-  /** What the terminal shows. */
+  /** The output in the terminal. */
   said: string;
 }
 
-/** The longest that git runs: a push lasts as long as its deployment. In milliseconds. */
+/** Timeout of git, in milliseconds. A push lasts as long as its deployment. */
 const GIT_MS = 150_000;
 
-/** Git as people have it, without the configuration of this machine. */
+/** The environment of git, without this machine's configuration. */
 const ENVIRONMENT = { PATH: process.env.PATH ?? '', HOME: '/nonexistent', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
 
 function start(
@@ -65,7 +66,7 @@ function git(cwd: string, ...args: string[]): Promise<GitEnd> {
   return start(args, cwd).end;
 }
 
-/** The processes of git that a process started, with the processes that these started. */
+/** Returns the git processes that a process started, and the processes that these started. */
 async function gitOf(parent: number): Promise<number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'pid=,ppid=,args=']);
   const rows = stdout.split('\n').flatMap((line) => {
@@ -114,25 +115,25 @@ describe('git push to the platform', function () {
     return `http://anybody:${key}@localhost:${platform.apiPort}/git/${workspace}/${name}.git`;
   }
 
-  /** A service that is deployed by push, and an application with this remote. */
+  /** Creates a service that is deployed by `git push`, and an application with this remote. */
   async function application(
     name: string,
     configuration: object = {},
-  ): Promise<{ service: Service; app: AppRepository; at: string }> {
+  ): Promise<{ service: Service; app: TestRepository; at: string }> {
     const service = await createService(platform.client, {
       name,
       configuration: { sourceType: 'push', ...configuration },
     });
     const app = await platform.repositoryOf(nodeServer(`${name} one`));
     await app.git('remote', 'add', 'origin', urlOf(name));
-    return { service, app, at: app.directory };
+    return { service, app, at: app.folder };
   }
 
   async function answer(service: Service): Promise<string> {
     return (await visit(service.url, platform.edgePort)).body;
   }
 
-  /** The commit of a branch as everybody sees it; '' if there is none. */
+  /** Returns the commit of a branch as a fetch shows it; '' if there is none. */
   async function branchOf(name: string, branch = 'main'): Promise<string> {
     const { said } = await git('/', 'ls-remote', urlOf(name, readKey), `refs/heads/${branch}`);
     return said.split('\t')[0] ?? '';
@@ -147,7 +148,7 @@ describe('git push to the platform', function () {
     expect(await answer(service)).to.equal('first one');
     const live = await readService(platform.client, service.id);
     const deployment = await readDeployment(platform.client, service.id, live.liveDeploymentId ?? '');
-    const commit = (await app.git('rev-parse', 'HEAD')).trim();
+    const commit = await app.git('rev-parse', 'HEAD');
     expect(deployment).to.include({ trigger: 'commit', commitSha: commit, commitMessage: 'First commit' });
     expect((await git(at, 'push', 'origin', 'main')).said).to.match(/up-to-date/);
 
@@ -171,7 +172,7 @@ describe('git push to the platform', function () {
     await platform.client.expect('PATCH', `/services/${service.id}`, { configuration: { buildCommand: 'true' } });
     const again = await git(at, 'push', 'origin', 'main');
     expect(again.code, again.said).to.equal(0);
-    expect(await branchOf('failing')).to.equal((await app.git('rev-parse', 'HEAD')).trim());
+    expect(await branchOf('failing')).to.equal(await app.git('rev-parse', 'HEAD'));
   });
 
   it('deploys one branch and stores others; forces, deletes, and refuses tags', async () => {
@@ -238,14 +239,32 @@ describe('git push to the platform', function () {
     expect(await answer(service)).to.equal('shown one');
   });
 
+  it('deploys again what a push that does not wait has just brought, whether its branch has moved or not', async () => {
+    const { service, app, at } = await application('arriving');
+    for (const words of ['arriving one', 'arriving two', 'arriving three']) {
+      const commit = await app.commit(words, nodeServer(words));
+      expect((await git(at, 'push', '-o', 'no-wait', 'origin', 'main')).code).to.equal(0);
+      await eventually(`${words} is live`, async () => {
+        const { items } = await platform.client.expect<{ items: Deployment[] }>(
+          'GET',
+          `/services/${service.id}/deploys`,
+        );
+        return items[0]?.status === 'live';
+      });
+      const { id } = await queueDeploy(platform.client, service.id);
+      const { status, error, commitSha } = await ended(platform.client, service.id, id);
+      expect({ status, error, commitSha }).to.deep.include({ status: 'live', commitSha: commit });
+    }
+  });
+
   it('takes the shallow clones of CI', async () => {
     const { service, app } = await application('shallow');
     for (const word of ['two', 'three']) await app.commit(word, nodeServer(`shallow ${word}`));
-    const clone = await clonedFrom(`file://${app.directory}`, '--depth', '1');
+    const clone = await clonedFrom(`file://${app.folder}`, '--depth', '1');
     const pushed = await git(clone, 'push', urlOf('shallow'), 'HEAD:refs/heads/main');
     expect(pushed.code, pushed.said).to.equal(0);
     expect(await answer(service)).to.equal('shallow three');
-    await new TestRepository(clone).commit(nodeServer('shallow four'), 'four');
+    await new TestRepository(clone).commit('four', nodeServer('shallow four'));
     const again = await git(clone, 'push', '-o', 'no-wait', urlOf('shallow'), 'HEAD:refs/heads/main');
     expect(again.code, again.said).to.equal(0);
     await eventually('the next commit is live', async () => (await answer(service)) === 'shallow four');
@@ -259,7 +278,7 @@ describe('git push to the platform', function () {
     await eventually('the build begins', () => /-----> building/.test(pushing.said()));
     pushing.child.kill('SIGKILL');
     await pushing.end;
-    const first = (await app.git('rev-parse', 'HEAD')).trim();
+    const first = await app.git('rev-parse', 'HEAD');
     await eventually('the branch moves', async () => (await branchOf('killed')) === first);
     expect(await answer(service)).to.equal('killed one');
 
@@ -361,7 +380,7 @@ describe('git push to the platform', function () {
       expect(second.code, second.said).to.equal(0);
       expect(second.said).to.match(/Live at http:\/\/forwarded\.localhost/);
       expect(await answer(service)).to.equal('forwarded two');
-      expect(await branchOf('forwarded')).to.equal((await app.git('rev-parse', 'HEAD')).trim());
+      expect(await branchOf('forwarded')).to.equal(await app.git('rev-parse', 'HEAD'));
       expect(await readdir(join(apiDir, 'pushed'))).to.not.include(`${service.id}.git`);
       await clonedFrom(elsewhere);
       const wrong = await git(at, 'push', elsewhere.replace(platform.client.key, 'wrong'), 'main');
@@ -411,10 +430,7 @@ describe('git push to the platform', function () {
     const forged = `http://ranvier-worker:${'A'.repeat(120)}@localhost:${platform.apiPort}/git/${platform.client.workspaceId}/refusing.git`;
     expect((await git('/', 'ls-remote', forged)).code).to.not.equal(0);
 
-    await writeFile(
-      join(app.directory, 'large'),
-      Buffer.from(Array.from({ length: 1 << 21 }, () => Math.random() * 256)),
-    );
+    await writeFile(join(app.folder, 'large'), Buffer.from(Array.from({ length: 1 << 21 }, () => Math.random() * 256)));
     await app.git('add', '-A');
     await app.git('commit', '-q', '-m', 'Large');
     await refused('origin', /pack exceeds maximum allowed size/);
@@ -441,11 +457,11 @@ describe('git push to the platform', function () {
       secret: string;
     }
 
-    /** A service of a repository that is not on the platform, with its first release. */
+    /** Creates a service with a repository outside of the platform, and its first release. */
     async function followed(
       name: string,
       configuration: object = {},
-    ): Promise<{ service: Service; app: AppRepository }> {
+    ): Promise<{ service: Service; app: TestRepository }> {
       const settings = { autoDeploy: 'commit', ...configuration };
       const { service, repository: app } = await platform.serviceOf(name, nodeServer(`${name} one`), settings);
       await deploy(platform.client, service.id);
@@ -470,7 +486,7 @@ describe('git push to the platform', function () {
       return items.map(({ commitSha }) => commitSha).reverse();
     }
 
-    /** Waits until so many reports of the hook are decided, and a report of anybody has this outcome. */
+    /** Waits until this many reports of the hook were handled and one of them has this outcome. */
     async function decided(service: Service, reports: number, outcome: RegExp): Promise<void> {
       await eventually(`${reports} reports are decided, one with ${outcome}`, async () => {
         const rows = await platform.database.db('commit_events').where({ service_id: service.id });
@@ -483,7 +499,7 @@ describe('git push to the platform', function () {
       });
     }
 
-    /** Makes the repository due for a poll, and waits until it was polled. */
+    /** Makes the repository due for a poll, and waits for the poll. */
     async function polled(service: Service): Promise<void> {
       const { db } = platform.database;
       const watch = () => db('commit_watches').where({ service_id: service.id }).first();
@@ -501,7 +517,7 @@ describe('git push to the platform', function () {
       const { hook } = await platform.client.expect<{ hook: Hook }>('POST', `/services/${service.id}/hooks`, {
         provider: 'github',
       });
-      const commits = [(await app.git('rev-parse', 'HEAD')).trim()];
+      const commits = [await app.git('rev-parse', 'HEAD')];
       const push = async (message: string, files: Record<string, string>): Promise<string> => {
         const commit = await app.commit(message, files);
         const before = commits.at(-1) ?? '';

@@ -5,7 +5,7 @@ import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { visitsDuring } from '../support/visitors.js';
 
-/** What a release gives its visitors and its owner. The queues have no part in it, so one engine is enough. */
+/** What a release guarantees to visitors and to its owner. Queues play no part, so one queue engine is enough. */
 describe('A release', function () {
   this.timeout(240_000);
   let platform: Platform;

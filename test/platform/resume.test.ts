@@ -2,15 +2,14 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { createService, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
 import { Gate, PASS, reachOf } from '../support/gate.js';
 import { ENGINES, type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
-import { type GitServer, startGitServer } from '../support/repositories.js';
+import { createPlatformRepository, type GitServer, startGitServer } from '../support/repositories.js';
 
-/** What an application does at the gate: `pass build` in a command, and itself before it listens where it is told so. */
+/** The application waits at the gate: with `pass build` in a command, and before it listens if a variable says so. */
 const APP = {
   'package.json': '{"name":"app","version":"1.0.0","private":true}',
   ...PASS,
@@ -37,8 +36,8 @@ describe('Killed at several points of each step', function () {
     gateUrl = await gate.start();
     root = await mkdtemp(join(tmpdir(), 'ranvier-resume-'));
     for (const point of ['resolve', 'fetch']) {
-      const repository = await makeRepository(APP);
-      await rename(repository.directory, join(root, point));
+      const repository = await createPlatformRepository(APP);
+      await rename(repository.folder, join(root, point));
     }
     // The first look at one repository, and what is asked second of the other, the commits, are never answered.
     const asked = new Map<string, number>();
@@ -88,7 +87,7 @@ describe('Killed at several points of each step', function () {
   }
 
   it('another worker goes on with each from the step it was in', async () => {
-    const repository = await makeRepository(APP);
+    const repository = await createPlatformRepository(APP);
     await begin('resolve', { repository: `${git.origin}/resolve` });
     await begin('fetch', { repository: `${git.origin}/fetch` });
     await begin('build', { repository: repository.url, buildCommand: 'node pass.js build' });

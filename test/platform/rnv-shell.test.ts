@@ -5,13 +5,9 @@ import { expect } from 'chai';
 import { nodeServer } from '../support/apps.js';
 import { createService, deploy, type Service } from '../support/deployments.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
-import { PLATFORM_USER } from '../support/platform-user.js';
 import { Rnv, type RnvOptions } from '../support/rnv.js';
 
-/** Without root, a container cannot be entered. */
-const described = PLATFORM_USER === null ? describe : describe.skip;
-
-described('The command line', function () {
+describe('The command line', function () {
   this.timeout(240_000);
   let platform: Platform;
   let rnv: Rnv;
@@ -58,12 +54,15 @@ described('The command line', function () {
     await once(child, 'exit');
   });
 
-  it('psql reaches a database with its credentials', async function () {
+  it('psql, and a shell of the database, reach it with its credentials', async function () {
     if ((await promisify(execFile)('psql', ['--version']).catch(() => null)) === null) this.skip();
     const orders = await createService(platform.client, { name: 'orders', kind: 'postgres', configuration: {} });
     await deploy(platform.client, orders.id);
     expect(await run(['psql', 'orders', '--', '-Atc', 'select 6 * 7'])).to.include({ code: 0, stdout: '42\n' });
     expect(await run(['psql', 'orders', '--', '-c', 'select nothing'])).to.include({ code: 1 });
+    const shell = await rnv.terminal(['shell', 'orders'], [['=>', '\\conninfo\n\\q\n']], { env: env() });
+    expect(shell.stdout).to.match(/connected to database "\w+" as user "\w+"/);
+    expect(shell.code).to.equal(0);
   });
 
   it('redis-cli reaches a database with its credentials', async function () {

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { AuditEntryPresentation } from '../../api/resources/audit/schema.js';
 import { addMember } from '../../shared/identity/commands.js';
-import { type AppRepository, makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { makeUser } from '../support/factories.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { createPlatformRepository, type TestRepository, writeFiles } from '../support/repositories.js';
 import { hasScript, Rnv, type RnvResult, resultOf } from '../support/rnv.js';
 
 const EMAIL = 'ada@example.test';
@@ -23,14 +24,14 @@ function ticker(word: string): Record<string, string> {
   };
 }
 
-/** Stands between the command line and the API, and can be cut. */
+/** A TCP proxy between `rnv` and the API, whose connections can be cut. */
 class Cable {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   readonly #to: number;
   #cut = false;
   port = 0;
-  /** Connections that were tried while it was cut. */
+  /** Connections that were attempted while it was cut. */
   refused = 0;
 
   constructor(to: number) {
@@ -81,7 +82,7 @@ describe('The command line rnv', function () {
   this.timeout(240_000);
   let platform: Platform;
   let rnv: Rnv;
-  let app: AppRepository;
+  let app: TestRepository;
   let url: string;
   let key: string;
 
@@ -93,7 +94,7 @@ describe('The command line rnv', function () {
     const { workspaceId } = platform.client;
     await platform.database.db.transaction((trx) => addMember(trx, { workspaceId, email: EMAIL, role: 'developer' }));
     rnv = await Rnv.create();
-    app = await makeRepository(ticker('one'), 'First');
+    app = await createPlatformRepository(ticker('one'), 'First');
   });
   after(async () => {
     await rnv?.remove();
@@ -102,7 +103,7 @@ describe('The command line rnv', function () {
 
   const expectCode = (result: RnvResult, code: number) =>
     expect(result.code, `${result.stdout}\n${result.stderr}`).to.equal(code);
-  const here = (input?: string) => ({ cwd: app.directory, ...(input === undefined ? {} : { input }) });
+  const here = (input?: string) => ({ cwd: app.folder, ...(input === undefined ? {} : { input }) });
 
   it('ends with the number of what went wrong, and asks nothing without a terminal', async () => {
     expectCode(await rnv.run(['nothing']), 2);
@@ -142,7 +143,7 @@ describe('The command line rnv', function () {
     expect(result.stderr)
       .to.match(/^Pushing main \w{7} "First" to shop$/m)
       .and.match(/^ {2}build +[\d.]+ s/m);
-    const sha = (await app.git('rev-parse', 'HEAD')).trim();
+    const sha = await app.git('rev-parse', 'HEAD');
     const status = JSON.parse((await rnv.run(['status', '--json'], here())).stdout);
     const { live } = status.services[0];
     expect(live).to.include({ commitSha: sha, status: 'live' });
@@ -154,7 +155,7 @@ describe('The command line rnv', function () {
   it('up deploys what is not committed, and leaves the repository as it was', async () => {
     const before = [await app.git('count-objects'), await app.git('for-each-ref')];
     const { 'server.js': code = '' } = ticker('two');
-    await app.write({ 'server.js': code, 'new-file.txt': 'new' });
+    await writeFiles(app.folder, { 'server.js': code, 'new-file.txt': 'new' });
     const result = await rnv.run(['up', '--json'], here());
     expectCode(result, 0);
     const { service, deployment } = JSON.parse(result.stdout);
@@ -162,12 +163,12 @@ describe('The command line rnv', function () {
     expect(result.stderr).to.include('with 2 uncommitted files');
     expect((await visit(service.url, platform.edgePort)).body).to.equal('two');
     expect([await app.git('count-objects'), await app.git('for-each-ref')]).to.deep.equal(before);
-    expect(await app.git('status', '--porcelain')).to.equal(' M server.js\n?? new-file.txt\n');
+    expect(await app.git('status', '--porcelain')).to.equal(' M server.js\n?? new-file.txt');
   });
 
   it('the deployment’s record decides: 20 with its cause if it failed, 22 if it goes on', async () => {
     const broken = { scripts: { build: 'echo no such module >&2; exit 3', start: 'node server.js' } };
-    await app.write({ 'package.json': JSON.stringify(broken) });
+    await writeFiles(app.folder, { 'package.json': JSON.stringify(broken) });
     const failed = await rnv.run(['up'], here());
     expectCode(failed, 20);
     expect(failed.stdout).to.equal('');
@@ -178,7 +179,7 @@ describe('The command line rnv', function () {
     const [, id = ''] = /--deployment (\w+)/.exec(failed.stderr) ?? [];
     const log = await rnv.run(['logs', '--deployment', id], here());
     expect(log.stdout).to.include('no such module');
-    await app.write({ 'package.json': null });
+    await writeFiles(app.folder, { 'package.json': null });
     expectCode(await rnv.run(['deploy', '--timeout', '0.001s'], here()), 22);
     await eventually('nothing is deployed any more', async () => {
       const { services } = JSON.parse((await rnv.run(['status', '--json'], here())).stdout);
@@ -230,7 +231,7 @@ describe('The command line rnv', function () {
   });
 
   it('env push and pull carry names and values there, and names alone back', async () => {
-    await app.write({ '.env': 'LOCAL=stays\nPUSHED=hidden' });
+    await writeFiles(app.folder, { '.env': 'LOCAL=stays\nPUSHED=hidden' });
     const pushed = await rnv.run(['env', 'push', '.env', '--scope', 'production'], here());
     expectCode(pushed, 0);
     expectCode(await rnv.run(['env', 'unset', 'LOCAL'], here()), 0);
@@ -238,7 +239,7 @@ describe('The command line rnv', function () {
     const pulled = await rnv.run(['env', 'pull'], here());
     expectCode(pulled, 0);
     expect(pulled.stdout).to.equal('TOKEN\n');
-    const file = join(app.directory, '.env');
+    const file = join(app.folder, '.env');
     expect(await readFile(file, 'utf8')).to.equal('LOCAL=stays\nPUSHED=hidden\nTOKEN=\n');
     await rm(file);
     expectCode(await rnv.run(['env', 'unset', 'PUSHED'], here()), 0);
@@ -278,7 +279,7 @@ describe('The command line rnv', function () {
     const files = {
       'job.js': "console.log('counted 3'); setTimeout(() => process.exit(Number(process.env.CODE ?? 0)), 200)",
     };
-    const job = await makeRepository(files, 'Count');
+    const job = await createPlatformRepository(files, 'Count');
     try {
       const configuration = { repository: job.url, startCommand: 'node job.js', schedule: '0 0 1 1 *', maxRetries: 0 };
       await platform.client.expect('POST', '/services', { name: 'job', kind: 'cron', configuration });
@@ -410,12 +411,12 @@ describe('The command line rnv', function () {
     });
 
     it('up: the Enter key makes the service; a name that is taken is said before it asks', async () => {
-      const hello = await makeRepository(nodeServer('v1'));
+      const hello = await createPlatformRepository(nodeServer('v1'));
       try {
-        const named = await rnv.run(['up', '--name', 'shop'], { cwd: hello.directory });
+        const named = await rnv.run(['up', '--name', 'shop'], { cwd: hello.folder });
         expectCode(named, 6);
         expect(named.stderr).to.match(/A service shop exists already: link this folder to it/);
-        const made = await rnv.terminal(['up', '--detach'], [['Create the service', '\r']], { cwd: hello.directory });
+        const made = await rnv.terminal(['up', '--detach'], [['Create the service', '\r']], { cwd: hello.folder });
         expectCode(made, 0);
         expect(made.stdout).to.include('Created the service');
       } finally {

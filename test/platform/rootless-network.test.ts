@@ -9,13 +9,13 @@ import { expect } from 'chai';
 import { onlineWorkers } from '../../shared/workers/store.js';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { isRoot } from '../../workers/sandbox/service-users.js';
-import { type AppRepository, type Files, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { commandOf, ORDINARY_USER } from '../support/platform-user.js';
 import { eventually } from '../support/processes.js';
 import { outcomesAt, type Places, puppet, TRY } from '../support/puppet.js';
+import { createRepository, type Files, type TestRepository } from '../support/repositories.js';
 
 const run = promisify(execFile);
 const USER = isRoot() ? ORDINARY_USER : null;
@@ -30,7 +30,7 @@ describe('Networks of a platform that is not root', function () {
   let alone: Service;
   let service: Server;
   let stopped = false;
-  const repositories: AppRepository[] = [];
+  const repositories: TestRepository[] = [];
 
   before(async () => {
     missing = await missingFor(USER);
@@ -67,7 +67,7 @@ describe('Networks of a platform that is not root', function () {
   });
 
   async function serve(name: string, files: Files, configuration: object): Promise<Service> {
-    const repository = await makeRepository(files, 'First commit', USER);
+    const repository = await createRepository(files, 'First commit', USER);
     repositories.push(repository);
     const made = await createService(platform.client, {
       name,
@@ -82,18 +82,18 @@ describe('Networks of a platform that is not root', function () {
     return (await visit(of.url, platform.edgePort, path)).body;
   }
 
-  /** What a program gives when it runs inside the application. */
+  /** Returns the result of a program that runs inside the application. */
   async function inside<T>(of: Service, program: string): Promise<T> {
     return JSON.parse(await body(of, `/run?${encodeURIComponent(program)}`)) as T;
   }
 
-  /** The address at which the host reaches the replica of a service. */
+  /** Returns the address at which the host reaches a service's replica. */
   async function reach({ id }: Service): Promise<{ address: string; port: number; pid: number }> {
     const [row] = await platform.database.db('replicas').where({ service_id: id, desired: 'running', state: 'ready' });
     return row;
   }
 
-  /** Every place that no build and no application may reach, by name. */
+  /** Name → address that no build and no application may reach. */
   async function closedPlaces(): Promise<Places> {
     const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
     const host = all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
@@ -252,7 +252,7 @@ describe('Networks of a platform that is not root', function () {
   }
 });
 
-/** What the host lacks for such a network, asked of the host and not of the platform; null if it is all there. */
+/** Returns what the host lacks for such a network, without asking the platform; null if nothing is missing. */
 async function missingFor(user: number | null): Promise<string | null> {
   if (process.platform !== 'linux') return 'Linux';
   const needs: [what: string, command: string][] = [

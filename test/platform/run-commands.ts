@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { RunRow } from '../../shared/runs/model.js';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
-import { type AppRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   createService,
@@ -17,6 +17,7 @@ import {
 import { type Gate, PASS } from '../support/gate.js';
 import type { Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import type { TestRepository } from '../support/repositories.js';
 
 interface Run {
   id: string;
@@ -31,12 +32,15 @@ interface Run {
 
 const HANGS = "sh -c 'echo hangs; sleep 1000 & sleep 1000'";
 
-/** Commands in a service with a live release, on the platform of the test of runs, whose workers reach the gate. */
+/**
+ * Tests of commands in a service with a live release. They share the platform of the tests of runs, whose workers can
+ * reach the gate.
+ */
 export function runCommands(given: () => { platform: Platform; gate: Gate; gateUrl: string }): void {
   let platform: Platform;
   let gate: Gate;
   let gateUrl: string;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let service: Service;
 
   before(async () => {
@@ -69,7 +73,7 @@ export function runCommands(given: () => { platform: Platform; gate: Gate; gateU
   const printed = async (id: string, of = service) =>
     (await logOf(id, of)).filter(({ source }) => source === 'runtime').map(({ message }) => message);
   const serves = async () => expect((await visit(service.url, platform.edgePort)).body).to.equal('serves');
-  /** Sandboxes with processes. */
+  /** Returns the number of sandboxes with processes. */
   const running = async () => (await markedProcesses(await platform.sandboxToken())).size;
 
   it('has the image, the variables and a log of its own, and ends with its exit code beside what serves', async () => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { RunRow } from '../../shared/runs/model.js';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
-import type { AppRepository } from '../support/apps.js';
 import { act, createService, deploy, readLogs, readService, type Service } from '../support/deployments.js';
 import { Gate, reachOf } from '../support/gate.js';
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import type { TestRepository } from '../support/repositories.js';
 import { runCommands } from './run-commands.js';
 
 interface Run {
@@ -18,7 +18,10 @@ interface Run {
   error: string;
 }
 
-/** Waits for the gate if WAIT is set, fails if FAIL is; says which run it is, once when it begins and once when it ends. */
+/**
+ * A job that waits for the gate if WAIT is set and fails if FAIL is set. It prints its run's id at the beginning and at
+ * the end.
+ */
 const JOB = {
   'job.js': `
     const id = process.env.RANVIER_RUN_ID;
@@ -47,7 +50,7 @@ describe('Runs', function () {
   );
 
   describe('of a cron service', () => {
-    let repository: AppRepository;
+    let repository: TestRepository;
     before(async () => {
       repository = await platform.repositoryOf(JOB);
     });

@@ -5,7 +5,7 @@ import { deploy, readLogs, readService, type Service } from '../support/deployme
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 
-/** `/burn` uses the processor for a moment. */
+/** `/burn` uses the processor for a short time. */
 const SERVER = `
   require('node:http').createServer((request, response) => {
     if (request.url === '/burn') for (const until = Date.now() + 40; Date.now() < until; );
@@ -22,7 +22,7 @@ interface Metrics {
   series: { name: string; unit: string; points: [string, number][] }[];
 }
 
-/** Everything about how many replicas run and what they use, on one platform with short windows. */
+/** Tests of the number of replicas and of their usage, on one platform with short intervals. */
 describe('The replicas of a service', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -49,7 +49,7 @@ describe('The replicas of a service', function () {
     series.find((one) => one.name === name)?.points.map(([, value]) => value) ?? [];
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
-  /** The platform's own answer: a host that does not count what replicas use cannot scale them. */
+  /** Asks the platform: a host that does not measure replicas cannot scale them. */
   async function isMeasured(): Promise<boolean> {
     const headers = { Authorization: `Bearer ${platform.client.key}` };
     const answer = await fetch(`${platform.client.baseUrl}/catalog`, { headers });

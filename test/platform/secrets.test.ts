@@ -9,12 +9,12 @@ import { hasRedis } from '../support/redis.js';
 import { startGitServer } from '../support/repositories.js';
 
 const TOKEN = 'tok-5f2d9c81e7/+a"b';
-/** Longer than a line of output is delivered in one piece. */
+/** Longer than a chunk of output. */
 const LONG = Array.from({ length: 6000 }, (_, i) => `k${i}`).join('.');
 const PEM = '-----BEGIN TEST KEY-----\nMIIEvgIBADANBgkqhkiG9w\nBAQEFAASCBKgwggSkAgEA\n-----END TEST KEY-----\n';
 const PASSWORD = 'repository-pa55word';
 
-/** Prints its secrets in all the ways in which programs do. */
+/** A program that prints its secrets in all the ways in which programs do. */
 const TALK = `
   const { TOKEN, LONG, PEM } = process.env;
   const base64 = (text) => Buffer.from(text).toString('base64');
@@ -32,7 +32,7 @@ const TALK = `
   setTimeout(() => process.stdout.write(LONG.slice(15000) + ' whole\\n'), 800);
 `;
 
-/** What must be found nowhere. */
+/** Returns the texts that must be found nowhere. */
 function tracesOf(text: string): string[] {
   const base64 = Buffer.from(TOKEN).toString('base64').slice(0, 12);
   const forms = [TOKEN, TOKEN.slice(4, 14), JSON.stringify(TOKEN).slice(1, -1), encodeURIComponent(TOKEN), base64];
@@ -46,7 +46,7 @@ function tracesOf(text: string): string[] {
   return [...forms, ...shifted, ...lines, ...long, PASSWORD].filter((trace) => text.includes(trace));
 }
 
-/** On Redis if it is installed: its keys are looked through beside the tables. */
+/** With Redis if it is installed, because its keys are searched as well as the tables. */
 describe('Secrets', function () {
   this.timeout(240_000);
   let platform: Platform;
@@ -130,7 +130,7 @@ describe('Secrets', function () {
     const { client } = platform;
     const repository = await platform.repositoryOf(nodeServer('private'));
     const wanted = `Basic ${Buffer.from(`deployer:${PASSWORD}`).toString('base64')}`;
-    const git = await startGitServer(repository.directory, (request, response) => {
+    const git = await startGitServer(repository.folder, (request, response) => {
       if (request.headers.authorization === wanted) return false;
       response.writeHead(401, { 'www-authenticate': 'Basic' }).end();
       return true;

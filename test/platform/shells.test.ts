@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect } from 'chai';
 import { addMember, createKey } from '../../shared/identity/commands.js';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { nodeServer } from '../support/apps.js';
 import { ApiClient } from '../support/client.js';
-import { act, deploy, type Service } from '../support/deployments.js';
+import { act, createService, deploy, type Service } from '../support/deployments.js';
 import { makeUser } from '../support/factories.js';
 import { ENGINES, type Platform, usePlatform } from '../support/platform.js';
-import { PLATFORM_USER } from '../support/platform-user.js';
 import { eventually } from '../support/processes.js';
 import { openShell, type ShellBody, TestShell } from '../support/shells.js';
 
@@ -18,10 +19,7 @@ interface Entry {
   details: Record<string, unknown> | null;
 }
 
-/** Without root, a container cannot be entered. */
-const described = PLATFORM_USER === null ? describe : describe.skip;
-
-described('A shell', function () {
+describe('A shell', function () {
   this.timeout(240_000);
   let platform: Platform;
   let service: Service;
@@ -105,6 +103,9 @@ described('A shell', function () {
     });
     shell.write('echo "gr\u00fc\u00df \u{1f600}" | tr a a\n');
     await prints(shell, '\rgr\u00fc\u00df \u{1f600}');
+    // The line editor counts characters, and finds no commands in their bytes.
+    shell.write('echo "<\u00fc\u{1f600}x"\u007f\u007f\u007f>\u0022\n');
+    await prints(shell, '\r<\u00fc>\r\n');
     shell.write('sleep 1000; echo "after $?"\n');
     await new Promise((resolve) => setTimeout(resolve, 300));
     shell.write('\u0003');
@@ -179,7 +180,63 @@ described('A shell', function () {
     );
     const opened = (await entries()).find(({ operation }) => operation === 'shell.open');
     expect(opened?.details).to.deep.include({ command: ['sh', '-c', 'exit 5'], replica: ended.details?.replica });
-    expect(ended.details).to.include({ reason: 'the command ended' });
+    expect(opened?.details).to.include({ address: '127.0.0.1' });
+    expect(ended.details).to.include({ reason: 'the command ended', address: '127.0.0.1' });
+  });
+
+  it('is recorded with the reason for its end', async () => {
+    const shell = await open({ command: ['cat', '/proc/self/limits', '-'] });
+    await prints(shell, 'Max');
+    shell.socket.close();
+    await eventually('its end is recorded', async () => {
+      const ended = (await entries()).find(({ operation }) => operation === 'shell.end');
+      return ended?.details?.reason === 'the client left' && JSON.stringify(ended.details.command).includes('limits');
+    });
+  });
+
+  it('is recorded if the workspace says so, and its user is told', async () => {
+    const { client } = platform;
+    const path = `/services/${service.id}/recordings`;
+    const set = (recordShells: boolean) => client.expect('PATCH', '', { configuration: { recordShells } });
+    interface Recordings {
+      recordings: { id: string; command: unknown; exitCode: number | null }[];
+    }
+    await run('true');
+    expect(await client.expect('GET', path))
+      .to.have.property('recordings')
+      .that.deep.equals([]);
+    await set(true);
+    const answer = await run('echo printed; exit 6');
+    const terminal = await open({ ...SIZE, command: 'cat' });
+    await set(false);
+    expect(answer).to.include({ output: 'printed\n', error: 'This shell is recorded.\n' });
+    await prints(terminal, 'This shell is recorded.\r\n');
+    terminal.write('typed\n\u0004');
+    await terminal.ended;
+    const ended = await eventually('it is stored', async () => {
+      const { recordings } = await client.expect<Recordings>('GET', path);
+      return recordings.find(({ exitCode }) => exitCode === 6);
+    });
+    expect(ended.command).to.equal('echo printed; exit 6');
+    const { recordings } = await client.expect<Recordings>('GET', path);
+    expect(recordings).to.have.length(2);
+    const texts = await Promise.all(
+      recordings.map(async ({ id }) =>
+        eventually('it is stored', async () => {
+          const { asciicast } = await client.expect<{ asciicast: string }>('GET', `${path}/${id}`);
+          return asciicast.includes('"o"') ? asciicast : undefined;
+        }),
+      ),
+    );
+    expect(texts[0]).to.contain('"width":100').and.to.contain('typed');
+    expect(texts[1]).to.contain('printed\\r\\n');
+    const { db } = platform.database;
+    await makeUser(db, { email: 'curious@example.test' });
+    await db.transaction((trx) =>
+      addMember(trx, { workspaceId: client.workspaceId, email: 'curious@example.test', role: 'developer' }),
+    );
+    const developer = await key('read', 'curious@example.test');
+    expect((await developer.client.call('GET', path)).status).to.equal(403);
   });
 
   it('opens once, and not with another ticket', async () => {
@@ -195,6 +252,40 @@ described('A shell', function () {
     expect(await first.ended).to.deep.equal({ exit: 0, code: 1000 });
   });
 
+  it('closes the connection of a client that is refused and does not leave', async () => {
+    const socket = connect({ port: platform.apiPort, host: '127.0.0.1', allowHalfOpen: true });
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const headers =
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==';
+    socket.write(`GET /api/v1/shells/unknown HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString()).to.match(/^HTTP\/1\.1 404 /);
+    socket.on('error', () => undefined);
+    // A write to a connection that the platform has closed fails.
+    const timer = setInterval(() => socket.write('more'), 200);
+    await closed;
+    clearInterval(timer);
+  });
+
+  it('needs the role of an admin if its variables come from a protected environment', async () => {
+    const { db } = platform.database;
+    const { workspaceId } = platform.client;
+    await makeUser(db, { email: 'reader@example.test' });
+    await db.transaction((trx) => addMember(trx, { workspaceId, email: 'reader@example.test', role: 'developer' }));
+    const { client } = await key('write', 'reader@example.test');
+    const shell = await open({ command: 'cat' }, client);
+    await db('snapshots').where({ service_id: service.id }).update({ read_protected: true });
+    try {
+      expect(await shell.ended).to.include({ code: 4401 });
+      expect(await refused({ command: 'env' }, client)).to.deep.equal({ status: 403, code: 'forbidden' });
+      const run = await client.call('POST', `/services/${service.id}/runs`, { command: 'env' });
+      expect(run.status).to.equal(403);
+      expect(await (await open({ command: 'exit 4' })).ended).to.include({ exit: 4 });
+    } finally {
+      await db('snapshots').where({ service_id: service.id }).update({ read_protected: false });
+    }
+  });
+
   it('is one of five of its service', async () => {
     await eventually('no shell is open', async () => (await openShells()) === 0 || undefined);
     const five = await Promise.all(Array.from({ length: 5 }, () => open({ command: 'cat' })));
@@ -203,6 +294,42 @@ described('A shell', function () {
     await Promise.all(five.map(({ ended }) => ended));
     await eventually('another one can be opened', async () => (await openShells()) === 0 || undefined);
     expect(await run('true')).to.include({ exit: 0 });
+  });
+
+  it('is one of twenty of its workspace', async () => {
+    await eventually('no shell is open', async () => (await openShells()) === 0 || undefined);
+    const { db } = platform.database;
+    const other = await createService(platform.client, { name: 'other', kind: 'redis', configuration: {} });
+    const shell = await open({ command: 'cat' });
+    // Nineteen of another service were opened a moment ago.
+    await db.raw(
+      `insert into remote_sessions (id, kind, workspace_id, service_id, replica_id, host_id, actor, user_id, credential, credential_id,
+                                    request_id, ticket_hash, expires_at)
+       select gen_random_uuid(), kind, workspace_id, ?, replica_id, host_id, actor, user_id, credential, credential_id,
+              request_id, decode(md5(n::text), 'hex'), now() + interval '1 minute'
+         from remote_sessions, generate_series(1, 19) n where ended_at is null`,
+      [other.id],
+    );
+    expect(await refused({})).to.deep.equal({ status: 409, code: 'shell_limit' });
+    await db('remote_sessions').where({ service_id: other.id }).delete();
+    expect(await run('true')).to.include({ exit: 0 });
+    shell.socket.close();
+  });
+
+  it('ends when its owner becomes a viewer', async () => {
+    const { db } = platform.database;
+    const { workspaceId } = platform.client;
+    await makeUser(db, { email: 'developer@example.test' });
+    await db.transaction((trx) => addMember(trx, { workspaceId, email: 'developer@example.test', role: 'developer' }));
+    const developer = await key('write', 'developer@example.test');
+    const shell = await open({ command: 'echo begins; cat' }, developer.client);
+    await prints(shell, 'begins');
+    await db('memberships').where({ workspace_id: workspaceId, role: 'developer' }).update({ role: 'viewer' });
+    expect((await shell.ended).code).to.equal(4401);
+    await eventually('its end is recorded', async () => {
+      const ended = (await entries()).find(({ operation }) => operation === 'shell.end');
+      return ended?.details?.reason === 'the role or the rights of its owner changed';
+    });
   });
 
   it('ends within two seconds when its key is revoked', async () => {
@@ -245,7 +372,11 @@ described('A shell', function () {
     const shell = await open({ command: 'echo begins; cat' });
     await prints(shell, 'begins');
     await act(platform.client, service.id, 'restart');
-    expect((await shell.ended).exit).to.equal(137);
+    expect(await shell.ended).to.deep.equal({ exit: 137, code: 4404 });
+    await eventually('its end is recorded', async () => {
+      const ended = (await entries()).find(({ operation }) => operation === 'shell.end');
+      return ended?.details?.reason === 'the replica has ended';
+    });
     expect(await run('true')).to.include({ exit: 0 });
     await act(platform.client, service.id, 'suspend');
     expect(await refused({})).to.deep.equal({ status: 409, code: 'conflict' });

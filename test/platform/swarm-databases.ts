@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises';
 import { expect } from 'chai';
-import { type AppRepository, makeRepository } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
   act,
@@ -15,10 +14,13 @@ import {
 } from '../support/deployments.js';
 import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import { eventually } from '../support/processes.js';
+import { createPlatformRepository, type TestRepository } from '../support/repositories.js';
 import type { SwarmPlatform } from '../support/swarm-platform.js';
 import { vendor } from '../support/vendored.js';
 
-/** Migrates with knex before each release, counts in both databases, and answers with both counts. */
+/**
+ * An application that migrates before each release, counts in PostgreSQL and in Redis, and answers with both counts.
+ */
 const APP = {
   'migrations/1_visits.js': `
     exports.up = (knex) => knex.schema.createTable('visits', (table) => { table.increments(); table.text('word').notNullable(); });
@@ -62,21 +64,23 @@ interface Counts {
   super: boolean;
 }
 
-/** Data services of a swarm, whose volumes are on its second node. They share the platform of the test of the swarm. */
+/**
+ * Tests of databases on a swarm, whose volumes are on its second node. They share the platform of the swarm's tests.
+ */
 export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: DockerNode }): void {
   let swarm: SwarmPlatform;
   let second: DockerNode;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let place: { projectId: string; environmentId: string };
   let database: Service;
   let store: Service;
   let app: Service;
-  /** What the application has counted. */
+  /** The application's count that is expected. */
   let count = 0;
 
   before(async () => {
     ({ swarm, second } = given());
-    repository = await makeRepository(APP);
+    repository = await createPlatformRepository(APP);
     await vendor(repository, ['knex', 'pg', 'ioredis']);
   });
   after(() => repository?.remove());
@@ -91,7 +95,7 @@ export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: Dock
     if (status !== 200) throw new Error(`${status} ${body}`);
     return JSON.parse(body) as Counts;
   };
-  /** Counts once more, and finds everything that was counted before. */
+  /** Counts once more, and expects that all earlier counts are there. */
   const countsOn = async () => {
     const answer = await eventually('the application reaches its databases', () => counts('/count'), 90_000);
     expect(answer.postgres).to.be.greaterThan(count);
@@ -200,7 +204,7 @@ export function swarmDatabases(given: () => { swarm: SwarmPlatform; second: Dock
   });
 
   it('come back from their backups after their data was destroyed', async () => {
-    // A request that failed in the middle has counted in one of the two.
+    // A request that failed may have counted in only one of the two databases.
     const { postgres, redis } = await counts();
     const [rows, keys] = await Promise.all([backUp(database), backUp(store)]);
     const said = (await readLogs(client(), database.id)).map(({ message }) => message).join('\n');

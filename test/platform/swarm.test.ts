@@ -18,7 +18,7 @@ const answering = (word: string) => ({
   Dockerfile: `FROM ${NODE_IMAGE}\nCOPY server.js .\nCMD ["node", "server.js"]\n`,
 });
 
-/** Docker Swarm on two machines, Caddy before it, queues on Redis, workers of two hosts. */
+/** Docker Swarm on two machines behind Caddy, with queues on Redis and workers on two hosts. */
 describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_SWARM_PLATFORM}`}`, function () {
   this.timeout(300_000);
   let swarm: SwarmPlatform;
@@ -39,7 +39,7 @@ describe(`A platform on several hosts${NO_SWARM_PLATFORM === '' ? '' : `: ${NO_S
     await swarm?.stop();
   });
 
-  /** The addresses of the nodes on which replicas of the service are ready. */
+  /** Returns the addresses of the nodes on which the service has ready replicas. */
   async function places(serviceId: string): Promise<string[]> {
     const rows = await platform.database.db('replicas').where({ service_id: serviceId, state: 'ready' });
     return rows.map((row) => row.address).sort();

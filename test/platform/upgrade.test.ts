@@ -4,22 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { type AppRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import { deploy, ended, queueDeploy, readLogs, type Service } from '../support/deployments.js';
 import { DIST, type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import type { TestRepository } from '../support/repositories.js';
 
 const run = promisify(execFile);
 const NEXT = '99.0.0';
 
-/** What the next version's schema has more: a column, as every migration of ours adds and never takes away. */
+/** A migration of the next version. Like all our migrations, it adds a column and removes nothing. */
 const MIGRATION = `
 export async function up(knex) { await knex.raw("alter table deployments add column of_the_next_version text not null default ''"); }
 export async function down(knex) { await knex.raw('alter table deployments drop column of_the_next_version'); }
 `;
 
-/** This version in a folder of its own, as a newer one with a further migration. */
+/** Creates a copy of this version with one more migration. */
 async function makeNextVersion(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-next-'));
   const root = join(DIST, '..');
@@ -31,11 +32,11 @@ async function makeNextVersion(): Promise<string> {
   return folder;
 }
 
-/** What two versions share is the database, so one engine is enough. */
+/** Two versions share only the database, so one queue engine is enough. */
 describe('An upgrade of the platform', function () {
   this.timeout(240_000);
   let platform: Platform;
-  let repository: AppRepository;
+  let repository: TestRepository;
   let next: string;
   let service: Service;
 

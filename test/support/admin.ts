@@ -6,12 +6,15 @@ interface Result {
   stderr: string;
 }
 
-/** `npm run admin -- …` on this database, in this process: to start one of its own takes ten times as long. */
+/**
+ * Runs `npm run admin -- …` on this database. It runs in this process, because a process of its own takes ten times as
+ * long.
+ */
 export function runAdmin(url: string, ...args: string[]): Promise<Result> {
   return runAdminIn({ DATABASE_URL: url }, ...args);
 }
 
-/** `npm run admin -- …` with this environment. */
+/** Runs `npm run admin -- …` with this environment. */
 export async function runAdminIn(env: Record<string, string>, ...args: string[]): Promise<Result> {
   let [stdout, stderr] = ['', ''];
   const code = await run(args, {

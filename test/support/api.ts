@@ -17,7 +17,7 @@ import { ENGINES, type EngineName } from './platform.js';
 import { createTestDatabase } from './postgres.js';
 import { startRedis } from './redis.js';
 
-/** A JSON document of a response, as tests read it. */
+/** The parsed JSON of a response. Tests read any field of it. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads any field and its expectations are the check
 export type Json = any;
 
@@ -27,7 +27,7 @@ export interface ApiResponse {
   body: Json;
 }
 
-/** Requests with one credential. Every answer is held against the OpenAPI document. */
+/** Sends requests with one credential. Each answer is checked against the OpenAPI document. */
 export interface Client {
   get(path: string, headers?: Record<string, string>): Promise<ApiResponse>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
@@ -39,7 +39,7 @@ export interface Client {
 export interface Member {
   userId: string;
   email: string;
-  /** With a write key; `reader` with a read key. */
+  /** Has an API key with the scope `write`; `reader` has one with the scope `read`. */
   client: Client;
   reader: Client;
   key: string;
@@ -48,10 +48,9 @@ export interface Member {
 
 export interface TestWorkspace {
   id: string;
-  /** `/workspaces/{id}`. */
   path: string;
   owner: Member;
-  /** A further member of a role. */
+  /** Adds another member with this role. */
   member(role: Role, options?: { verified?: boolean }): Promise<Member>;
 }
 
@@ -60,12 +59,12 @@ export interface TestApi {
   db: Db;
   engine: Engine;
   config: Config;
-  /** How often the dispatcher was woken. */
+  /** Returns how often the dispatcher was woken. */
   wakes(): number;
-  /** A client with this Authorization header, or none. */
+  /** Returns a client that sends this Authorization header; none if absent. */
   client(authorization?: string): Client;
   workspace(): Promise<TestWorkspace>;
-  /** A second API process's application over the same database. */
+  /** Starts a second API process's application on the same database. */
   twin(): Promise<Pick<TestApi, 'client' | 'close'>>;
   close(): Promise<void>;
 }
@@ -74,11 +73,11 @@ const SECRETS_KEY = Buffer.alloc(32, 7).toString('base64');
 
 export interface Overrides extends Partial<Config> {
   isEnding?: () => boolean;
-  /** Where the queues are. */
+  /** The queue engine: PostgreSQL or Redis. */
   queues?: EngineName | undefined;
 }
 
-/** Starts an application with a workspace before the tests of a suite, and closes it after them. */
+/** Starts an application with a workspace before a suite's tests, and closes it after them. */
 export function useTestApi(
   given: (started: { api: TestApi; workspace: TestWorkspace }) => unknown,
   overrides: Overrides = {},
@@ -91,7 +90,7 @@ export function useTestApi(
   after(() => api?.close());
 }
 
-/** The application on a free port over a database of its own, everything real but the workers. */
+/** Starts the application on a free port, with a new database. Everything is real except that no worker runs. */
 export async function startTestApi({
   isEnding = () => false,
   queues = ENGINES[0],
@@ -179,7 +178,7 @@ async function createMember(db: Db, url: string, workspaceId: string, email: str
   };
 }
 
-/** A further key of a member. */
+/** Creates another API key of a member. */
 export function newKey(
   db: Db,
   workspaceId: string,
@@ -195,7 +194,7 @@ function createClient(url: string, authorization?: string): Client {
     const response = await fetch(`${url}${API_ROOT}${path}`, {
       method,
       headers: {
-        // A busy machine may send on a kept connection at the moment when the server closes it for idleness.
+        // On a busy machine, a request may be sent on a kept connection just when the server closes it as idle.
         Connection: 'close',
         ...(authorization === undefined ? {} : { Authorization: authorization }),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
@@ -220,7 +219,7 @@ function createClient(url: string, authorization?: string): Client {
   };
 }
 
-/** Expects a failure of this code. */
+/** Expects an error response with this status and code. */
 export function expectError(response: ApiResponse, status: number, code: string): void {
   expect({ status: response.status, code: response.body?.error?.code }, JSON.stringify(response.body)).to.deep.equal({
     status,
@@ -228,7 +227,7 @@ export function expectError(response: ApiResponse, status: number, code: string)
   });
 }
 
-/** A service as the API stores it. */
+/** Creates a service through the API and returns it. */
 export async function newService(
   client: Client,
   workspacePath: string,

@@ -1,79 +1,11 @@
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { giveTo, PLATFORM_USER } from './platform-user.js';
-
-const run = promisify(execFile);
-
-export type Files = Record<string, string>;
-
-/** A real git repository that a test commits to and deploys from. */
-export class AppRepository {
-  readonly directory: string;
-  /** Owns its files; null if that is the user of the tests. */
-  readonly #owner: number | null;
-
-  constructor(directory: string, owner: number | null = PLATFORM_USER) {
-    this.directory = directory;
-    this.#owner = owner;
-  }
-
-  get url(): string {
-    return `file://${this.directory}`;
-  }
-
-  /** Writes files (null removes one) and commits; returns the commit. */
-  async commit(message: string, files: Record<string, string | null>): Promise<string> {
-    await this.write(files);
-    await this.git('add', '-A');
-    await this.git('commit', '-q', '--allow-empty', '-m', message);
-    await giveTo(this.#owner, this.directory);
-    return (await this.git('rev-parse', 'HEAD')).trim();
-  }
-
-  /** Writes files (null removes one) without a commit. */
-  async write(files: Record<string, string | null>): Promise<void> {
-    for (const [name, content] of Object.entries(files)) {
-      const path = join(this.directory, name);
-      if (content === null) {
-        await rm(path);
-        continue;
-      }
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, content);
-    }
-  }
-
-  async git(...args: string[]): Promise<string> {
-    const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.test', '-c', 'safe.directory=*'];
-    const { stdout } = await run('git', ['-C', this.directory, ...identity, ...args]);
-    return stdout;
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.directory, { recursive: true, force: true });
-  }
-}
-
-/** Makes a repository with one commit on `main`. */
-export async function makeRepository(
-  files: Files,
-  message = 'First commit',
-  owner = PLATFORM_USER,
-): Promise<AppRepository> {
-  const repository = new AppRepository(await mkdtemp(join(tmpdir(), 'ranvier-repository-')), owner);
-  await repository.git('init', '-q', '-b', 'main');
-  await repository.commit(message, files);
-  return repository;
-}
+/** The files of an application that have text only: path → content. */
+export type TextFiles = Record<string, string>;
 
 /**
- * An HTTP server; `word` is what it answers, `/slow` takes a second, `/env` shows its environment. Without a package.json nothing is
- * installed and no npm stands before it, which takes a second of processor time from each deployment.
+ * An HTTP server that answers with `word`, after a second on `/slow`, and with its environment on `/env`. It has no
+ * package.json, so that no npm runs, which saves a second of processor time for each deployment.
  */
-export function nodeServer(word: string): Files {
+export function nodeServer(word: string): TextFiles {
   return {
     Procfile: 'web: exec node server.js\n',
     'server.js': `
@@ -91,8 +23,8 @@ export function nodeServer(word: string): Files {
   };
 }
 
-/** An npm application with a real dependency from the registry and a lock file. */
-export function npmApp(word: string): Files {
+/** An npm application with a lock file and a dependency from the registry. */
+export function npmApp(word: string): TextFiles {
   return {
     'package.json': JSON.stringify({
       name: 'app',
@@ -122,8 +54,8 @@ export function npmApp(word: string): Files {
   };
 }
 
-/** A static site made by a build script. */
-export function staticSite(word: string): Files {
+/** A static site that a build script makes. */
+export function staticSite(word: string): TextFiles {
   return {
     'package.json': JSON.stringify({
       name: 'site',
@@ -142,24 +74,19 @@ export function staticSite(word: string): Files {
   };
 }
 
-/** A server of Python's standard library. */
-export function pythonServer(word: string): Files {
+/** A Python web server without dependencies or a Procfile, which answers with `word`. */
+export function pythonServer(word: string): TextFiles {
   return {
-    'server.py': `
-import os
+    'main.py': `import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        body = ${JSON.stringify(word)}.encode()
         self.send_response(200)
-        self.send_header('Content-Length', str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(${JSON.stringify(word)}.encode())
 
-print('listening', flush=True)
-HTTPServer(('0.0.0.0', int(os.environ['PORT'])), Handler).serve_forever()
+HTTPServer(("", int(os.environ["PORT"])), Handler).serve_forever()
 `,
-    Procfile: 'web: python3 server.py\n',
   };
 }

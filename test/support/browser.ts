@@ -2,20 +2,20 @@ import { expect } from 'chai';
 import type { ApiResponse, Json } from './api.js';
 import { assertDocumented } from './openapi.js';
 
-/** A browser as the API sees one: keeps cookies, and sends the csrfToken it last read once it is told to. */
+/** An HTTP client that behaves like a browser: it keeps cookies, and sends the latest csrfToken after `bootstrap`. */
 export class Browser {
   readonly #url: string;
   readonly #headers: Record<string, string>;
   readonly cookies = new Map<string, string>();
   csrfToken = '';
 
-  /** `headers` go with every request, as a proxy would add them. */
+  /** `headers` are added to each request, as a proxy would do. */
   constructor(url: string, headers: Record<string, string> = {}) {
     this.#url = url;
     this.#headers = headers;
   }
 
-  /** `path` is the whole path. A header of null is not sent. */
+  /** `path` is the whole path. A header whose value is null is left out. */
   async send(
     method: string,
     path: string,
@@ -57,7 +57,7 @@ export class Browser {
     return this.send('DELETE', path, body);
   }
 
-  /** Reads /api/bootstrap and keeps its token. */
+  /** Reads /api/bootstrap and remembers its csrfToken. */
   async bootstrap(): Promise<Json> {
     const { status, body } = await this.get('/api/bootstrap');
     expect(status).to.equal(200);
@@ -65,7 +65,7 @@ export class Browser {
     return body;
   }
 
-  /** Signs in and bootstraps; throws where that fails. */
+  /** Signs in and reads /api/bootstrap. Throws if that fails. */
   async signIn(email: string, password: string, otp?: string): Promise<Json> {
     const answer = await this.post('/api/session', { email, password, ...(otp === undefined ? {} : { otp }) });
     expect(answer.status, JSON.stringify(answer.body)).to.equal(200);

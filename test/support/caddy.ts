@@ -9,16 +9,16 @@ export const hasCaddy = spawnSync('caddy', ['version']).status === 0;
 
 export interface TestCaddy {
   adminUrl: string;
-  /** The id of its process, which is another one after `restart`. */
+  /** The process id, which changes with `restart`. */
   readonly pid: number;
-  /** Kills it and starts it again on the configuration of its operator, without what was loaded since. */
+  /** Kills Caddy and starts it with its first configuration, without what the edge has loaded since. */
   restart(): Promise<void>;
-  /** Kills it, to be started again with `restart`. */
+  /** Kills Caddy. `restart` starts it again. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A Caddy of the caller's own: its admin API on a socket that only we can open, or on a free port; its storage in a folder of its own. */
+/** Starts a new Caddy. Its admin API is on a Unix socket that only this user can open, or on a free port. */
 export async function startCaddy(
   apps: Record<string, unknown> = {},
   admin: 'socket' | 'port' = 'socket',
@@ -62,11 +62,11 @@ export async function startCaddy(
   };
 }
 
-/** Tests against a real Caddy; pending where it is not installed. */
+/** A suite with a real Caddy; skipped if Caddy is not installed. */
 export function describeCaddy(title: string, tests: () => void): void {
   const suite = hasCaddy ? describe : describe.skip;
   suite(`${title}${hasCaddy ? '' : ': caddy is not installed'}`, function () {
-    // On a busy machine: nothing here is a measurement.
+    // Long, because a busy machine delays everything and no test here measures time.
     this.timeout(240_000);
     tests();
   });

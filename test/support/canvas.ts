@@ -1,15 +1,13 @@
 import { expect } from 'chai';
 import { type Client, type Json, type TestApi, type TestWorkspace, useTestApi } from './api.js';
 
-/** An arrangement of nothing. */
 export const EMPTY = { positions: {}, viewport: null };
 
-/** The canvas of a new workspace, as its owner sees it. */
+/** The canvas of a new workspace, with requests by its owner. */
 export interface TestCanvas {
   api: TestApi;
   workspace: TestWorkspace;
   client: Client;
-  /** The path of the canvas. */
   canvas: string;
   read: (query?: string) => Promise<Json>;
 }

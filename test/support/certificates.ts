@@ -5,15 +5,15 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** Why no certificates can be made here; '' where they can. */
+/** The reason why no certificates can be made on this machine; '' if they can. */
 export const NO_OPENSSL = spawnSync('openssl', ['version']).status === 0 ? '' : 'openssl is not installed';
 
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 const DAYS = ['-days', '2'];
 
 /**
- * An authority, a server's certificate for an address and a client's, by the names that Docker gives them: `ca.pem`,
- * `server-cert.pem` and `server-key.pem`, `cert.pem` and `key.pem`.
+ * Creates a certificate authority, a server certificate for an address, and a client certificate. The file names are
+ * those that Docker expects.
  */
 export async function makeCertificates(folder: string, address: string): Promise<void> {
   await mkdir(folder, { recursive: true });

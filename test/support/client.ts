@@ -8,10 +8,10 @@ export interface Answer<T = Record<string, never>> {
 
 type Json = Record<string, unknown>;
 
-/** The API answers any request within this time, even on a busy machine, in milliseconds. */
+/** Timeout of an API request, in milliseconds. It is long, because a busy machine delays everything. */
 const ANSWER_MS = 90_000;
 
-/** Calls the API of a platform under test as its user would. */
+/** Calls the API of a platform under test as a user would. */
 export class ApiClient {
   readonly baseUrl: string;
   readonly workspaceId: string;
@@ -23,7 +23,7 @@ export class ApiClient {
     this.key = key;
   }
 
-  /** `path` is below the workspace. The body of the answer is what the caller says it is: tests look at it. */
+  /** `path` is below the workspace. The type of the answer is not checked: tests check its content. */
   async call<T = Json>(
     method: string,
     path: string,
@@ -44,7 +44,7 @@ export class ApiClient {
     return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as T };
   }
 
-  /** Calls and insists on success. */
+  /** Calls the API. Throws unless the answer is a success. */
   async expect<T = Json>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<T> {
     const answer = await this.call<T>(method, path, body, headers);
     if (answer.status >= 300)
@@ -53,7 +53,7 @@ export class ApiClient {
   }
 }
 
-/** One request through the edge to the host of a service's URL, on a connection of its own. */
+/** Sends one request through the edge to the host name of a service's URL, on a new connection. */
 export function visit(url: string, edgePort: number, path = '/', method = 'GET'): Promise<RawAnswer> {
   return rawRequest(`http://127.0.0.1:${edgePort}${path}`, { method, headers: { host: new URL(url).host } });
 }

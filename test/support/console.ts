@@ -10,11 +10,11 @@ import { createSignInLink } from '../../shared/identity/sign-in.js';
 import { OPERATIONS } from './openapi.js';
 import type { Platform } from './platform.js';
 
-/** The system's browser; null if there is none, and tests of the console show as pending. */
+/** The browser of this machine; null if there is none. Tests of the console are then skipped. */
 export const CHROMIUM =
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path)) ?? null;
 
-/** Where pictures of the pages go; none are made if it is not set. */
+/** The folder for screenshots; none are made if it is not set. */
 const PICTURES = process.env.CONSOLE_PICTURES ?? '';
 
 const OWNER = 'owner@example.test';
@@ -26,13 +26,13 @@ const KNOWN = OPERATIONS.map(({ method, fullPath }) => ({
   pattern: new RegExp(`^${fullPath.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** A window of a person who uses the console. It notes errors that a user would not see. */
+/** A browser window with the console. It records errors that a user would not see. */
 export class Window {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Errors in the browser's console, requests that the document does not know, and what axe finds. */
+  /** Errors in the browser's console, undocumented requests, and accessibility problems that axe finds. */
   readonly problems: string[] = [];
-  /** True while requests fail on purpose. */
+  /** Set to true while a test makes requests fail. */
   offline = false;
 
   constructor(context: BrowserContext, page: Page) {
@@ -40,7 +40,7 @@ export class Window {
     this.page = page;
     page.on('pageerror', (error) => this.problems.push(`exception: ${error.message}`));
     page.on('console', (message) => {
-      // The browser itself reports answers like 401 and 409, which are ordinary, and lost connections.
+      // The browser logs answers such as 401 and 409, which are expected, and lost connections.
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) {
         this.problems.push(message.text());
       }
@@ -59,7 +59,7 @@ export class Window {
     await this.context.setOffline(offline);
   }
 
-  /** Follows a link of a navigation. */
+  /** Clicks a link in a navigation bar. */
   async follow(navigation: RegExp | string, link: string): Promise<void> {
     await this.page
       .getByRole('navigation', { name: navigation })
@@ -67,7 +67,7 @@ export class Window {
       .click();
   }
 
-  /** Notes as problems what axe finds on the page in light and in dark. */
+  /** Records accessibility problems of the page, in the light and in the dark theme. */
   async checkAccess(what: string): Promise<void> {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -82,7 +82,10 @@ export class Window {
     await this.page.emulateMedia({ colorScheme: 'light' });
   }
 
-  /** Pictures in light, in dark and as wide as a phone, into CONSOLE_PICTURES. A phone has a list in the canvas's place. */
+  /**
+   * Saves screenshots in the light theme, in the dark theme, and at the width of a phone. On a phone, the canvas is a
+   * list.
+   */
   async picture(name: string, { phone = true } = {}): Promise<void> {
     if (PICTURES === '') return;
     await mkdir(PICTURES, { recursive: true });
@@ -111,14 +114,14 @@ interface HTMLElementLike {
   clientWidth: number;
 }
 
-/** An API that serves the console, its database, and who signs in. */
+/** An API that serves the console, with its database and the user who signs in. */
 interface Place {
   url: string;
   db: Db;
   email: string;
 }
 
-/** A Chromium with windows on one console. */
+/** A browser, whose windows all show the same console. */
 export class ConsoleBrowser {
   readonly url: string;
   readonly #browser: Browser;
@@ -139,7 +142,7 @@ export class ConsoleBrowser {
     return new ConsoleBrowser(await chromium.launch({ executablePath: CHROMIUM, args }), place);
   }
 
-  /** On a whole platform, as the owner of its workspace. */
+  /** Opens the console of a platform, for the owner of its workspace. */
   static onPlatform({ apiPort, database }: Platform): Promise<ConsoleBrowser> {
     return ConsoleBrowser.open({ url: `http://localhost:${apiPort}`, db: database.db, email: OWNER });
   }
@@ -147,13 +150,12 @@ export class ConsoleBrowser {
   async window(): Promise<Window> {
     const context = await this.#browser.newContext({ viewport: DESKTOP, reducedMotion: 'reduce' });
     const window = new Window(context, await context.newPage());
-    // A busy machine takes long to start a page.
+    // Long, because a busy machine delays everything.
     window.page.setDefaultTimeout(180_000);
     this.#windows.push(window);
     return window;
   }
 
-  /** A one-time link. */
   async link(): Promise<string> {
     return `${this.url}/sign-in#${await createSignInLink(this.#db, this.#email)}`;
   }
@@ -165,7 +167,6 @@ export class ConsoleBrowser {
     return window;
   }
 
-  /** The errors of every window. */
   problems(): string[] {
     return this.#windows.flatMap(({ problems }) => problems);
   }
@@ -177,7 +178,7 @@ export class ConsoleBrowser {
 
 type Manifest = Record<string, { file: string; css?: string[]; imports?: string[]; dynamicImports?: string[] }>;
 
-/** Gzipped bytes of the JavaScript that the first screen loads: the entry, the canvas, and what they import. */
+/** Returns the gzipped bytes of the JavaScript that the home page loads. */
 export async function firstScreenBytes(): Promise<number> {
   const current = await readCurrent();
   if (!current || current.error !== null) throw new Error(`the console is not built: ${current?.error}`);

@@ -7,9 +7,12 @@ import { type DockerNode, librariesOf } from './docker.js';
 
 const run = promisify(execFile);
 
-/** An image with the platform's own PostgreSQL and this host's redis, made as the official ones are: with flock, perl and a shell. */
+/**
+ * An image with the platform's PostgreSQL and this machine's redis. Like the official images, it has flock, perl and a
+ * shell.
+ */
 const DATA_IMAGE = 'local/data-servers:latest';
-/** The settings with which a platform uses it. */
+/** Settings of a platform that uses the image. */
 export const DATA_IMAGES = { POSTGRES_IMAGE: DATA_IMAGE, REDIS_IMAGE: DATA_IMAGE };
 
 const PROGRAMS = ['/usr/bin/redis-server', '/usr/bin/flock', '/usr/bin/perl'];
@@ -18,7 +21,7 @@ const TOOLS = 'sh test [ ls cat sleep echo chmod chown sync mv rm mkdir tar find
   ' ',
 );
 
-/** Makes `DATA_IMAGE` known to an engine. No network is needed. */
+/** Loads `DATA_IMAGE` into a Docker engine, without a network. */
 export async function importDataServers(node: DockerNode, folder: string): Promise<void> {
   const own = await ownPostgres();
   if (own === null) throw new Error('the package of PostgreSQL is not installed');

@@ -7,21 +7,21 @@ import { postgresUser, runAs, type SystemUser } from '../../shared/launcher/syst
 import { spawnTethered, type Tethered } from '../../shared/launcher/tethered-child.js';
 import { eventually, freePorts } from './processes.js';
 
-/** A PostgreSQL of the caller's own on a port, with the settings that data services have. */
+/** A PostgreSQL server with the settings of a hosted database. */
 export interface TestPostgres {
   dataFolder: string;
   admin: { host: string; port: number; user: string; password: string; database: string };
-  /** The folder of the installation, with `bin`. */
+  /** The installation's folder, which contains `bin`. */
   installation: string;
   connect(database?: string, user?: string): Promise<pg.Client>;
-  /** Ends the server at once, as kill -9 does. */
+  /** Kills the server with SIGKILL. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 const WAL_SETTINGS = { wal_level: 'replica', max_wal_senders: '4', max_replication_slots: '4', max_wal_size: '64MB' };
 
-/** Makes a cluster with checksums and serves it; with `installation` it is of the version of that folder. */
+/** Creates a cluster with checksums and starts its server. `installation` selects another version of PostgreSQL. */
 export async function startPostgresServer(
   settings: Record<string, string> = {},
   initdbOptions: string[] = ['--data-checksums'],

@@ -1,7 +1,7 @@
 import type { ApiClient } from './client.js';
 import { eventually } from './processes.js';
 
-/** What the tests look at of the API's answers. */
+/** The fields of the API's answers that tests read. */
 export interface Service {
   id: string;
   name: string;
@@ -37,7 +37,7 @@ export interface LogItem {
 }
 
 const ENDED = ['live', 'failed', 'cancelled'];
-/** What has ended stays so: a look at it may wait. */
+/** Polling interval for the end of a deployment, which can be long, because an end does not pass. */
 const END_PAUSE_MS = 250;
 
 export async function createService(
@@ -67,7 +67,6 @@ export async function readDeployment(client: ApiClient, serviceId: string, id: s
   return (await client.expect<{ deployment: Deployment }>('GET', `/services/${serviceId}/deploys/${id}`)).deployment;
 }
 
-/** Polls, as a caller would, until the deployment has ended. */
 export async function ended(client: ApiClient, serviceId: string, id: string, withinMs = 180_000): Promise<Deployment> {
   return eventually(
     `deployment ${id} ends`,
@@ -81,7 +80,7 @@ export async function ended(client: ApiClient, serviceId: string, id: string, wi
   );
 }
 
-/** Deploys and insists that it goes live. */
+/** Deploys a service. Throws unless the deployment goes live. */
 export async function deploy(client: ApiClient, serviceId: string, body: object = {}): Promise<Deployment> {
   const queued = await queueDeploy(client, serviceId, body);
   const deployment = await ended(client, serviceId, queued.id);
@@ -92,7 +91,6 @@ export async function deploy(client: ApiClient, serviceId: string, body: object 
   return deployment;
 }
 
-/** Every line of a service's log, by following the cursor from the beginning. */
 export async function readLogs(client: ApiClient, serviceId: string, query = ''): Promise<LogItem[]> {
   const items: LogItem[] = [];
   for (let after = 0; ; ) {
@@ -106,7 +104,7 @@ export async function readLogs(client: ApiClient, serviceId: string, query = '')
   }
 }
 
-/** Runs an action and polls its operation to the end. */
+/** Starts an action and polls its operation until it has ended. */
 export async function act(client: ApiClient, serviceId: string, action: string): Promise<string> {
   const { operation } = await client.expect<{ operation: { id: string } }>('POST', `/services/${serviceId}/actions`, {
     action,

@@ -7,28 +7,28 @@ import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 
-/** The account of a registry with `users`, as it stands in an address. */
+/** The user and the password of a registry with `users`. */
 export const REGISTRY_USER = 'user:right-password';
-/** The same, as htpasswd writes it. */
+/** The line of the registry’s htpasswd file that admits REGISTRY_USER. */
 const HTPASSWD = 'user:$2b$05$T/VAJjriH4zqy.BjxPplH.UWFk6xPfHsDtO0vkbLpKSZiRAHgT236\n';
 
 export interface TestRegistry {
-  /** As the machine's engine reaches it. */
+  /** The address at which the machine's Docker engine reaches it. */
   address: string;
-  /** Every repository that something was pushed to. */
+  /** Lists the repositories to which something was pushed. */
   repositories(): Promise<string[]>;
   stop(): Promise<void>;
 }
 
-/** Why no registry can be started here; '' where one can. */
+/** The reason why no registry can be started on this machine; '' if one can. */
 export const NO_REGISTRY =
   spawnSync('/bin/sh', ['-c', 'command -v docker-registry && command -v setpriv']).status === 0
     ? ''
     : 'docker-registry is not installed';
 
 /**
- * A registry on the loopback of an engine's machine, where engines trust one without TLS; of this one if `node` is null. Those that
- * are given one `data` folder are one registry, on every machine at the same address.
+ * Starts a registry on the loopback address of a Docker machine, where engines need no TLS; on this machine if `node`
+ * is null. Registries that share a `data` folder serve the same images, at the same address on every machine.
  */
 export async function startRegistry(
   node: DockerNode | null,
@@ -46,7 +46,7 @@ export async function startRegistry(
     `version: 0.1\nlog: {level: error}\nstorage: {filesystem: {rootdirectory: ${storage}}}\n${auth}http: {addr: 127.0.0.1:${port}, relativeurls: true}\n`,
   );
   const inside = ['-t', String(node?.pid ?? process.pid), '-n'];
-  // Ends with this process, however it ends.
+  // setpriv kills the registry when this process ends, however it ends.
   const serve = [...inside, 'setpriv', '--pdeathsig', 'KILL', 'docker-registry', 'serve', join(own, 'config.yml')];
   const registry = spawn('nsenter', serve, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

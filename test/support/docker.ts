@@ -22,12 +22,14 @@ import { eventually } from './processes.js';
 
 const run = promisify(execFile);
 
-/** The image that tests build upon: this Node.js, a shell and a few tools; no network is needed to make it. */
+/** The image on which tests base their images: this Node.js, a shell and a few tools. Making it needs no network. */
 export const NODE_IMAGE = 'local/node:latest';
 
 const TOOLS = ['dockerd', 'unshare', 'nsenter', 'ip', 'busybox'];
 
-/** Why no engine of the tests' own can be started here; '' where it can. Stands in the titles of tests that are skipped. */
+/**
+ * The reason why no Docker engine can be started on this machine; '' if one can. Skipped tests show it in their titles.
+ */
 export const NO_DOCKER: string = reasonAgainstDocker();
 
 function reasonAgainstDocker(): string {
@@ -51,8 +53,8 @@ const ENDED = 'dockerd ended with code';
 let networks = 0;
 
 /**
- * Docker engines of one test file, each as a machine of its own: own network, mounts, processes and host name, joined by a
- * bridge. They end with this process, however it ends, and leave nothing but a folder of theirs.
+ * Docker engines of one test file. Each runs in namespaces as if on a machine of its own (network, mounts, processes,
+ * host name), and a bridge connects them. All end with this process, however it ends, and leave only their folder.
  */
 export class DockerMachines {
   readonly nodes: DockerNode[] = [];
@@ -81,12 +83,12 @@ export class DockerMachines {
     return machines;
   }
 
-  /** The address of the machine that runs the tests, as the nodes reach it. */
+  /** The address of the real machine, as the engines reach it. */
   get hostAddress(): string {
     return `${this.#prefix}.254`;
   }
 
-  /** Starts one more engine; it is in no swarm. With `tls` it also listens at its address. */
+  /** Starts another engine, which is in no swarm. With `tls` it also listens on its address. */
   async addNode({ tls = false } = {}): Promise<DockerNode> {
     const number = this.nodes.length + 1;
     const node = new DockerNode(join(this.#folder, `node${number}`), `node${number}`, `${this.#prefix}.${number}`);
@@ -96,9 +98,9 @@ export class DockerMachines {
     return node;
   }
 
-  /** Starts a machine, a new one or one that was killed: what was on its disk is there again. */
+  /** Starts a new machine, or one that was killed, with its disk. */
   async boot(node: DockerNode): Promise<void> {
-    // The kernel takes its time to remove the cable of a machine that was killed.
+    // The kernel needs some time to remove the network interface of a killed machine.
     await this.#unplug(node.name);
     await node.start(async (pid) => {
       const cable = ['link', 'add', 'eth0', 'netns', String(pid), 'type', 'veth', 'peer', 'name', node.name];
@@ -107,21 +109,18 @@ export class DockerMachines {
     });
   }
 
-  /** One engine that manages a swarm of its own. */
   async addManager(options: { tls?: boolean } = {}): Promise<DockerNode> {
     const node = await this.addNode(options);
     await node.docker.swarmInit({ AdvertiseAddr: node.address, ListenAddr: '0.0.0.0:2377' });
     return node;
   }
 
-  /** One more engine, as a worker of the manager's swarm. */
   async addWorker(manager: DockerNode): Promise<DockerNode> {
     const node = await this.addNode();
     await this.join(node, manager);
     return node;
   }
 
-  /** Makes a node a worker of the manager's swarm. */
   async join(node: DockerNode, manager: DockerNode): Promise<void> {
     const { JoinTokens } = await manager.docker.swarmInspect();
     await node.docker.swarmJoin({
@@ -160,7 +159,6 @@ export interface SwarmNode {
   Status: { State: string };
 }
 
-/** One Docker engine with containers of its own. */
 export class DockerNode {
   readonly name: string;
   readonly address: string;
@@ -178,29 +176,27 @@ export class DockerNode {
     this.docker = new Docker({ host: '', socketPath: this.socket });
   }
 
-  /** As `DOCKER_HOST` takes it. */
   get host(): string {
     return `unix://${this.socket}`;
   }
 
-  /** As `DOCKER_HOST` takes it, over TLS. */
   get tlsHost(): string {
     return `tcp://${this.address}:${TLS_PORT}`;
   }
 
-  /** As `DOCKER_CERT_PATH` takes it; there is no such folder where the engine has no TLS. */
+  /** The value for `DOCKER_CERT_PATH`. The folder exists only if the engine uses TLS. */
   get certificates(): string {
     return join(this.#folder, 'certificates');
   }
 
-  /** A process in the machine's network, for `nsenter`. */
+  /** A process in the machine's network namespace, for `nsenter`. */
   get pid(): number {
     return this.#machine?.pid ?? 0;
   }
 
-  /** Boots the machine; `connect` plugs its network cable. */
+  /** Starts the machine. `connect` attaches its network interface. */
   async start(connect: (pid: number) => Promise<void>): Promise<void> {
-    // As /run is after a boot.
+    // /run is empty after a boot.
     for (const name of ['run', 'docker.pid', 'docker.sock']) {
       await rm(join(this.#folder, name), { recursive: true, force: true });
     }
@@ -228,7 +224,7 @@ export class DockerNode {
     this.#machine = machine;
     machine.stderr?.on('data', (chunk) => {
       this.#log = (this.#log + chunk).slice(-20_000);
-      // It is started again, as by a supervisor; why it ended is for whoever reads the output of the tests.
+      // The engine is started again. Its output goes to the tests' stderr, so that a developer sees why it ended.
       if (String(chunk).includes(ENDED)) process.stderr.write(`${this.name}: ${this.#log}\n`);
     });
     await namespaceOf(machine);
@@ -239,13 +235,12 @@ export class DockerNode {
     });
   }
 
-  /** Cuts the power: engine and containers are gone at once. */
+  /** Kills the engine and its containers at once, as a power cut would. */
   async kill(): Promise<void> {
     if (this.#machine) await ended(this.#machine);
     this.#machine = null;
   }
 
-  /** A node of the swarm that this one manages, as the swarm sees it. */
   async swarmNode(name: string): Promise<SwarmNode> {
     const nodes: SwarmNode[] = await this.docker.listNodes();
     const found = nodes.find(({ Description }) => Description.Hostname === name);
@@ -253,26 +248,25 @@ export class DockerNode {
     return found;
   }
 
-  /** Makes `NODE_IMAGE` known to this engine. */
   async importNode(): Promise<void> {
     const archive = await baseArchive(dirname(this.#folder));
     await this.import(NODE_IMAGE, archive, ['ENV PATH=/usr/local/bin:/bin', 'WORKDIR /app']);
   }
 
-  /** Makes an image known to this engine: the file system in a tar file, with instructions of a Dockerfile. */
+  /** Creates an image from a tar file with its files and from Dockerfile instructions. */
   async import(name: string, archive: string, changes: string[]): Promise<void> {
     const [repo, tag] = name.split(':');
     await this.#progress(await this.docker.importImage(archive, { repo, tag, changes }));
   }
 
-  /** An image made of another by Dockerfile instructions that need no files. */
+  /** Builds an image from another image and Dockerfile instructions that need no files. */
   async derive(name: string, instructions: string[], from = NODE_IMAGE): Promise<void> {
     const folder = await mkdtemp(join(this.#folder, 'build-'));
     await writeFile(join(folder, 'Dockerfile'), [`FROM ${from}`, ...instructions].join('\n'));
     await this.#progress(await this.docker.buildImage({ context: folder, src: ['Dockerfile'] }, { t: name }));
   }
 
-  /** Reads what the engine says about its work to the end. Rejects where that is an error. */
+  /** Reads an engine's progress stream to its end. Rejects if it reports an error. */
   async #progress(stream: NodeJS.ReadableStream): Promise<void> {
     const events = await new Promise<{ error?: string }[]>((resolve, reject) => {
       this.docker.modem.followProgress(stream, (error, output = []) => (error ? reject(error) : resolve(output)));
@@ -285,7 +279,7 @@ export class DockerNode {
     return `/${basename(dirname(this.#folder))}-${this.name}`;
   }
 
-  /** What the engine's containers leave in the hierarchy of control groups. */
+  /** Removes the control groups that the engine's containers leave behind. */
   async removeCgroups(): Promise<void> {
     const root = '/sys/fs/cgroup';
     for (const place of [root, ...(await readdir(root)).map((name) => join(root, name))]) {
@@ -294,7 +288,7 @@ export class DockerNode {
   }
 }
 
-/** Runs a script in namespaces of its own and stays there until this process closes its input, or ends. */
+/** Runs a script in new namespaces, which exist until this process closes its input or ends. */
 function confined(namespaces: string[], script: string): ChildProcess {
   const stay = `${script}\necho up\ncat >/dev/null`;
   return spawn('unshare', [...namespaces, '/bin/sh', '-c', stay], {
@@ -307,7 +301,7 @@ async function spoke(child: ChildProcess): Promise<void> {
   if (child.stdout) await once(child.stdout, 'data');
 }
 
-/** Until the process has a network of its own. */
+/** Waits until the process has its own network namespace. */
 async function namespaceOf(child: ChildProcess): Promise<void> {
   const own = await realpathOfLink('/proc/self/ns/net');
   await eventually('the machine has its own network', async () => {
@@ -331,7 +325,7 @@ async function removeTree(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     if (entry.isDirectory()) await removeTree(join(folder, entry.name));
   }
-  // Processes that were killed a moment ago may still be counted.
+  // Processes that were just killed may still be counted.
   await eventually(`${folder} is removed`, () =>
     rmdir(folder).then(
       () => true,
@@ -340,7 +334,7 @@ async function removeTree(folder: string): Promise<void> {
   );
 }
 
-/** A file system with this Node.js, its libraries and busybox, as a tar file; made once for a test file. */
+/** Makes a tar file with this Node.js, its libraries and busybox, once for a test file. */
 async function baseArchive(folder: string): Promise<string> {
   const archive = join(folder, 'node.tar');
   const root = join(folder, 'node-image');
@@ -358,7 +352,7 @@ async function baseArchive(folder: string): Promise<string> {
   }
   const { stdout: busybox } = await run('/bin/sh', ['-c', 'command -v busybox']);
   await cp(busybox.trim(), join(root, 'bin/busybox'), { dereference: true });
-  for (const tool of ['sh', 'test', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill']) {
+  for (const tool of ['sh', 'test', 'ls', 'cat', 'sleep', 'echo', 'true', 'false', 'wget', 'kill', 'rm', 'sync']) {
     await symlink('busybox', join(root, 'bin', tool));
   }
   await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/:/bin/sh\nnode:x:1000:1000:node:/app:/bin/sh\n');
@@ -367,7 +361,7 @@ async function baseArchive(folder: string): Promise<string> {
   return archive;
 }
 
-/** Shared libraries of a program, and those that it loads to look names up. */
+/** Returns the shared libraries of a program, and those that it loads to resolve names. */
 export async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await run('ldd', [program]);
   const found = [...stdout.matchAll(/(\/\S+) \(0x/g)].map((match) => match[1] ?? '');

@@ -11,11 +11,11 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import { recordHeartbeat } from '../../shared/workers/store.js';
 import type { WorkspaceConfiguration, WorkspaceRow } from '../../shared/workspaces/model.js';
 
-/** Records for tests of what stands on them; each makes the parents it needs. */
+/** Creates records for tests. Each function also creates the parent records that it needs. */
 
 /**
- * A hash in the format of production with a cost of next to nothing: a real one takes a quarter of a second of a processor
- * to make and again to verify.
+ * Returns a hash in the format of real password hashes, which takes almost no time to create and to verify. A real one
+ * takes a quarter of a second each time.
  */
 export function cheapHash(password: string): string {
   const [cost, blockSize, parallelization] = [16, 8, 1];
@@ -24,7 +24,7 @@ export function cheapHash(password: string): string {
   return ['scrypt', cost, blockSize, parallelization, salt.toString('base64'), key.toString('base64')].join('$');
 }
 
-/** A user with this password, or with none that anybody knows. */
+/** Creates a user with this password; with an unknown random one if absent. */
 export async function makeUser(
   db: Db,
   { email, password = randomBytes(8).toString('hex'), verified = true }: MakeUser,
@@ -86,7 +86,7 @@ export async function makeDeployment(db: Db, service: ServiceRow): Promise<Deplo
   );
 }
 
-/** A worker that says it is online, with so many deployment slots. */
+/** Creates an online worker with this number of deployment slots. */
 export async function makeWorker(db: Db, slots: number): Promise<string> {
   const id = uuidv7();
   await recordHeartbeat(db, {

@@ -7,21 +7,21 @@ import { claimReplica } from '../../workers/replicas/start-store.js';
 import { recordExit, recordReady, recordStopped, replicasOf } from '../../workers/replicas/store.js';
 import type { ReleaseSpec, RunAttempt, RuntimeDriver } from '../../workers/runtime/runtime-driver.js';
 
-/** What happens to the next replicas and commands of a service. */
+/** What happens to a service's replicas and commands from now on. */
 export interface FakeScript {
-  /** They fail with this text, for instance "exited with code 1". */
+  /** Replicas and commands fail with this error, for instance "exited with code 1". */
   fail?: string;
-  /** Called when replicas start; they stay in `starting` until it resolves. */
+  /** Called when replicas start. They stay in `starting` until it resolves. */
   until?: () => Promise<unknown>;
   /** Called when the replicas are ready, before the runtime returns. */
   onReady?: () => Promise<unknown>;
-  /** How the attempt of a run ends. */
+  /** Returns how an attempt of a run ends. */
   attemptEnds?: (attempt: number) => AttemptOutcome;
 }
 
-/** A runtime without processes: it writes the same rows and keeps the same promises, and tests script what happens. */
+/** A runtime driver without processes. It writes the rows that a real driver writes, and tests script the outcomes. */
 export class FakeRuntime implements RuntimeDriver {
-  /** The calls in their order: `release <deploymentId>`, `command <deploymentId> <command>` and so on. */
+  /** The calls in order: `release <deploymentId>`, `command <deploymentId> <command>` and so on. */
   readonly calls: string[] = [];
   readonly #db: Db;
   readonly #hostId: string;
@@ -69,7 +69,7 @@ export class FakeRuntime implements RuntimeDriver {
     return replicasOf(this.#db, deploymentId);
   }
 
-  /** Succeeds at once unless the service's script says how the attempt ends, or until when it lasts. */
+  /** Succeeds at once, unless the service's script delays the attempt or says how it ends. */
   async runAttempt(spec: ReleaseSpec, { runId, attempt }: RunAttempt, signal: AbortSignal): Promise<AttemptOutcome> {
     this.calls.push(`run ${runId} ${attempt}`, `command ${spec.deploymentId} ${spec.image.manifest.startCommand}`);
     signal.throwIfAborted();
@@ -103,7 +103,7 @@ export class FakeRuntime implements RuntimeDriver {
     await onReady?.();
   }
 
-  /** Brings up new replicas beside those that run. If that fails, it stops the new ones and rejects. */
+  /** Starts new replicas beside the running ones. If that fails, stops the new ones and rejects. */
   async #replace(spec: ReleaseSpec, before: readonly ReplicaRow[], bringUp: () => Promise<void>): Promise<void> {
     try {
       await bringUp();

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 
-/** Commands and applications under test wait here until the gate is opened, so that a test acts while they are under way. */
+/** An HTTP server at which builds and applications wait until the test opens it, so that the test can act meanwhile. */
 export class Gate {
-  /** How often each name was here. */
+  /** Name of a caller → how often it arrived. */
   readonly visits = new Map<string, number>();
   readonly #waiting: ServerResponse[] = [];
   readonly #server: Server = createServer((request, response) => {
@@ -14,20 +14,20 @@ export class Gate {
   });
   #open = false;
 
-  /** Returns the gate's address. */
+  /** Starts the server and returns its URL. */
   async start(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}`;
   }
 
-  /** Lets all pass who wait, and all who come later. */
+  /** Lets all callers pass, those that wait and those that arrive later. */
   open(): void {
     this.#open = true;
     for (const response of this.#waiting.splice(0)) response.end();
   }
 
-  /** Lets nobody pass any more. */
+  /** Makes later callers wait again. */
   shut(): void {
     this.#open = false;
   }
@@ -39,12 +39,12 @@ export class Gate {
   }
 }
 
-/** For a repository: `node pass.js <name>` waits at the gate. */
+/** Files for a repository: `node pass.js <name>` waits at the gate. */
 export const PASS = {
   'pass.js': `fetch(process.env.GATE + '/' + process.argv[2]).then((r) => r.text()).then(() => console.log('passed ' + process.argv[2]));`,
 };
 
-/** The platform's settings with which builds reach the gate, which is on loopback; applications get its address as a variable. */
+/** Settings of a platform whose builds may reach the gate, which is on loopback. Applications get its URL in GATE. */
 export function reachOf(gate: string): Record<string, string> {
   return { GATE: gate, BUILD_ENV: 'GATE', EGRESS_ALLOW: '127.0.0.1' };
 }

@@ -1,5 +1,5 @@
 const LENGTH = 'Content-Length: 2\r\n\r\nok';
-/** What an application can answer instead of HTTP, byte for byte (latin1). */
+/** Answers of an application that are no valid HTTP, byte for byte (latin1). */
 export const HOSTILE_ANSWERS: Record<string, string> = {
   'a reason with a control character': `HTTP/1.1 200 O\x01K\r\n${LENGTH}`,
   'a reason with bytes above 7F': `HTTP/1.1 200 \xff\xfe\r\n${LENGTH}`,

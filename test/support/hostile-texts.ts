@@ -1,4 +1,7 @@
-/** What expressions and parsers stumble over: repetitions, nearly right texts with a wrong end, ranges without measure. */
+/**
+ * Texts that are slow or wrong in regular expressions and parsers: repetitions, and nearly valid texts with an invalid
+ * end.
+ */
 const UNITS = [
   ...['0', '9', 'a', 'A', '-', '_', '.', '/', '\\', ':', '@', '#', '%', '*', ',', '+', '=', '?', '!', '~', '"', "'"],
   ...[' ', '\t', '\n', '\r\n', '\u2028', '\u0301', 'é', '漢', '😀', '\ud7ff'],
@@ -9,7 +12,10 @@ const UNITS = [
 const BEGINNINGS = ['', 'a', '/', 'a@', 'https://a/', '0 0 ', '#'];
 const ENDS = ['', '!', '\n', ' * * * *', '/..', '.', '@'];
 
-/** Hostile texts of exactly this many UTF-16 units: every unit with every beginning, or with `few` with one of them. */
+/**
+ * Yields hostile texts of this length in UTF-16 units: each repeated unit with each beginning; with `few`, with one
+ * beginning.
+ */
 export function* hostileTexts(length: number, { few = false } = {}): Generator<string> {
   for (const [number, unit] of UNITS.entries()) {
     for (const [i, beginning] of BEGINNINGS.entries()) {

@@ -6,10 +6,12 @@ export interface RawAnswer {
   body: string;
 }
 
-/** A connection on which nothing is sent for this long has hung, in milliseconds. */
+/** A connection that is silent for this long counts as hung, in milliseconds. */
 const SILENCE_MS = 90_000;
 
-/** One request with exactly these headers, Host included, on a connection of its own. Rejects if the server stays silent. */
+/**
+ * Sends one request with exactly these headers, Host included, on a new connection. Rejects if the server stays silent.
+ */
 export function rawRequest(
   url: string,
   init: { method?: string; headers?: Record<string, string>; body?: string } = {},

@@ -8,7 +8,7 @@ import { eventually, freePorts, PlatformProcess } from './processes.js';
 
 const LAUNCH = fileURLToPath(new URL('../../shared/launcher/launch.js', import.meta.url));
 
-/** Stands in for the API: is ready at once, tells its settings, and takes a moment to end. */
+/** Stand-in of the API. It is ready at once, answers with its environment, and takes a moment to end. */
 const API = `
 import { createServer } from 'node:http';
 import { writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ createServer((request, response) => response.end(JSON.stringify(settings))).list
 process.on('SIGINT', () => setTimeout(() => { writeFileSync('drained', ''); process.exit(0); }, 200));
 `;
 
-/** A folder of its own in which "npm start" runs stand-ins of the platform's processes. */
+/** A folder in which `npm start` runs stand-ins instead of the platform's processes. */
 export class LauncherBench {
   readonly folder: string;
   readonly dataDir: string;
@@ -62,13 +62,15 @@ export class LauncherBench {
     return JSON.parse(await readFile(join(this.dataDir, 'credentials.json'), 'utf8'));
   }
 
-  /** What the stand-in of the API was given. */
   async apiSettings(port = this.ports.api): Promise<Record<string, string> & { pid: number }> {
     const response = await fetch(`http://127.0.0.1:${port}/`);
     return (await response.json()) as Record<string, string> & { pid: number };
   }
 
-  /** Every process of this bench: by the labels on its command line or the DATA_DIR in its environment. */
+  /**
+   * Lists the processes that this folder's launcher started: those with its label on their command line, or its
+   * DATA_DIR in their environment.
+   */
   async processes(): Promise<string[]> {
     const marks = [this.dataDir, await labelOf(this.dataDir), await labelOf(join(this.dataDir, 'postgres'))];
     const found: string[] = [];
@@ -89,7 +91,7 @@ export class LauncherBench {
     });
   }
 
-  /** Ends what was launched; the data stays. */
+  /** Stops everything that was launched. The data stays. */
   async end(): Promise<void> {
     for (const launcher of this.#running.splice(0)) await launcher.stop();
     await rm(join(this.folder, 'drained'), { force: true });

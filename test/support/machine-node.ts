@@ -4,8 +4,8 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /**
- * The Node.js of this machine: the first in the PATH that is in no `node_modules`. It may be older than the one that npm carries, which
- * runs the platform and its tests.
+ * Returns the first Node.js in the PATH that is in no `node_modules`. It may be older than the one in `node_modules`,
+ * which runs the platform and the tests.
  */
 export async function machineNode(): Promise<{ file: string; version: string }> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 const FOLDER = resolve(import.meta.dirname, '../../../migrations');
 const FILE = join(FOLDER, 'checksums.json');
 
-/** The sha-256 of each migration's source, by the name under which databases remember it. */
+/** Name of a migration in the database → the SHA-256 of its source. */
 export type Checksums = Record<string, string>;
 
 export async function readMigrations(): Promise<Checksums> {
@@ -18,12 +18,15 @@ export async function readChecksums(): Promise<Checksums> {
   return JSON.parse(await readFile(FILE, 'utf8'));
 }
 
-/** One sentence for each fault; an empty list if the migrations are as they landed. */
+/** Returns a sentence for each problem; none if no recorded migration was changed. */
 export function faultsOfMigrations(recorded: Checksums, found: Checksums): string[] {
   return [...editedMigrations(recorded, found), ...unrecordedMigrations(recorded, found), ...sharedTimestamps(found)];
 }
 
-/** `npm run migration:record`: adds the checksums of new migrations. Throws if a recorded one was edited or removed. */
+/**
+ * `npm run migration:record`: records the checksums of new migrations. Throws if a recorded migration was edited or
+ * removed.
+ */
 export async function recordMigrations(): Promise<string[]> {
   const [recorded, found] = await Promise.all([readChecksums(), readMigrations()]);
   const faults = [...editedMigrations(recorded, found), ...sharedTimestamps(found)];

@@ -2,20 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { Resolver } from 'node:dns/promises';
 import { freePorts, PlatformProcess } from './processes.js';
 
-/** Why there is no name server here; '' if there is one. */
+/** The reason why no name server can be started on this machine; '' if one can. */
 export const NO_DNSMASQ = spawnSync('dnsmasq', ['--version']).status === 0 ? '' : 'dnsmasq is not installed';
 
 export interface NameServer {
   /** `address:port`. */
   address: string;
-  /** Answers with these records from now on. Everything below `test` that is not named does not exist. */
+  /** Sets the records that it answers with. All other names below `test` do not exist. */
   serve(records: { texts?: Record<string, string>; hosts?: Record<string, string> }): Promise<void>;
   stop(): Promise<void>;
 }
 
 const READY = 'ready.test';
 
-/** A real name server for names below `test`. */
+/** Starts a real name server (dnsmasq) for names below `test`. */
 export async function startNameServer(): Promise<NameServer> {
   const [port = 0] = await freePorts(1);
   let running: PlatformProcess | null = null;

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 export const hasRegistry =
   spawnSync('npm', ['view', 'ms@2.1.3', 'version'], { timeout: 30_000 }).stdout?.toString().trim() === '2.1.3';
 
-/** An operator's variables for proxies, registries and certificates. The test run's own variables are used. */
+/** Variables of the test run for proxies, registries and certificates, which builds need too. */
 export const BUILD_ENVIRONMENT = Object.fromEntries(
   ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'npm_config_registry'].flatMap(
     (name) => (process.env[name] ? [[name, process.env[name]]] : []),
@@ -24,14 +24,13 @@ export const BUILD_ENVIRONMENT = Object.fromEntries(
 
 export interface TestNpmRegistry {
   url: string;
-  /** A certificate bundle without which nobody trusts the registry. */
+  /** A file with the registry's certificate authority, without which no client trusts it. */
   certificates: string;
-  /** How often the package was fetched. */
   downloads(): number;
   stop(): Promise<void>;
 }
 
-/** A registry with one package, `greet` 1.0.0, over TLS with a certificate that only its own bundle vouches for. */
+/** Starts an npm registry with one package, `greet` 1.0.0, over TLS with a private certificate authority. */
 export async function startNpmRegistry(folder: string, host: string): Promise<TestNpmRegistry> {
   const [key, certificates] = [join(folder, 'registry-key.pem'), join(folder, 'registry-ca.pem')];
   await run('openssl', [

@@ -5,7 +5,7 @@ import { apiDocument } from '../../api/resources/api-document.js';
 import { stringFormats } from '../../shared/core/string-formats.js';
 import type { Json } from './api.js';
 
-/** The document that the application serves; every answer of every API test is held against it. */
+/** The OpenAPI document of the application. Each answer in each API test is checked against it. */
 export const DOCUMENT: Json = JSON.parse(JSON.stringify(apiDocument()));
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
@@ -16,9 +16,9 @@ const validators = new Map<string, ValidateFunction>();
 
 export interface DocumentedOperation {
   method: string;
-  /** Below the server, with its parameters in braces. */
+  /** The path below the server, with parameters in braces. */
   path: string;
-  /** The whole path, as a caller asks for it. */
+  /** The path with the server's root. */
   fullPath: string;
   operation: Json;
 }
@@ -36,7 +36,7 @@ export const OPERATIONS: readonly DocumentedOperation[] = Object.entries<Json>(D
 
 export interface Answered {
   method: string;
-  /** The whole path with its query. */
+  /** The whole path, with the query. */
   path: string;
   status: number;
   headers: Headers;
@@ -46,7 +46,7 @@ export interface Answered {
 const ERROR = '/components/schemas/ErrorResponse';
 const OURS = /^(x-request-id|retry-after|ratelimit-|idempotency-)/;
 
-/** An answer is one of those that the document promises: its status, its headers and its body. */
+/** Throws unless the document allows this status, these headers and this body for the operation. */
 export function assertDocumented({ method, path, status, headers, body }: Answered): void {
   const what = `${method} ${path} ${status}`;
   expect(headers.get('x-request-id'), what).to.be.a('string').and.not.equal('');
@@ -68,7 +68,7 @@ export function assertDocumented({ method, path, status, headers, body }: Answer
   assertSchema(`${at}/content/application~1json/schema`, body, what);
 }
 
-/** Throws unless a schema of the document accepts the value. */
+/** Throws unless the value conforms to a schema of the document. */
 export function assertConforms(schema: Json, value: unknown, what: string): void {
   const validate = ajv.compile('$ref' in schema ? { $ref: `document${schema.$ref}` } : schema);
   expect(validate(value), `${what}: ${JSON.stringify(validate.errors?.slice(0, 3))}`).to.equal(true);

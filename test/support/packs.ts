@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 
-/** Packs of git that are made by hand. */
+/** Builds packs, git's format for objects, by hand. */
 
-/** The numbers of types in a pack. */
+/** Type numbers of objects in a pack. */
 export const TYPE = { commit: 1, tree: 2, blob: 3, delta: 7 };
 
 export function packOf(objects: Buffer[]): Buffer {
@@ -15,12 +15,11 @@ export function packOf(objects: Buffer[]): Buffer {
   return Buffer.concat([content, createHash('sha1').update(content).digest()]);
 }
 
-/** An object as a pack has it. */
+/** Encodes an object for a pack. */
 export function packed(type: number, content: Buffer): Buffer {
   return Buffer.concat([objectHead(type, content.length), deflateSync(content)]);
 }
 
-/** The id of an object. */
 export function idOf(type: 'commit' | 'tree' | 'blob', content: Buffer): Buffer {
   return createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest();
 }
@@ -28,16 +27,16 @@ export function idOf(type: 'commit' | 'tree' | 'blob', content: Buffer): Buffer 
 const BASE_BYTES = 16 * 1024 ** 2 - 1;
 
 /**
- * Deltas that stand for `copies` times 16 MiB each, and the object that they change. Each of them takes the memory and the processor time of
- * its result, and a few bytes of the pack.
+ * Returns a base object, and deltas that each expand to `copies` times 16 MiB. A delta takes a few bytes of the pack,
+ * but memory and processor time for its whole result.
  */
 export function deltaBomb(deltas: number, copies: number): Buffer[] {
   const base = Buffer.alloc(BASE_BYTES);
-  // Copies all of the base: offset 0, three bytes of size.
+  // The instruction of a delta that copies the whole base.
   const copy = Buffer.from([0x80 | 0x10 | 0x20 | 0x40, 0xff, 0xff, 0xff]);
   const baseId = idOf('blob', base);
   const bombs = Array.from({ length: deltas }, (_, i) => {
-    // Each result has an end of its own.
+    // Each result ends differently, so that each has its own id.
     const end = Buffer.from([4, ...Buffer.from(String(i).padStart(8, '0'), 'hex')]);
     const size = varint(copies * base.length + 4);
     const delta = Buffer.concat([varint(base.length), size, ...Array.from({ length: copies }, () => copy), end]);

@@ -6,18 +6,19 @@ import { Agent, request } from 'undici';
 import { makeCertificates, NO_OPENSSL } from './certificates.js';
 import { freePorts, PlatformProcess } from './processes.js';
 
-/** Why there is no ACME authority here; '' if there is one. */
+/** The reason why no ACME server can be started on this machine; '' if one can. */
 export const NO_PEBBLE = spawnSync('pebble', ['-version']).error === undefined ? NO_OPENSSL : 'pebble is not installed';
 
 export interface Authority {
-  /** The address of its directory. */
   url: string;
-  /** The file of the certificate that it is trusted by. */
+  /** The file with the root certificate that clients must trust. */
   root: string;
   stop(): Promise<void>;
 }
 
-/** A real ACME authority. It asks this name server, and checks names at this port instead of 443. */
+/**
+ * Starts a real ACME server (Pebble). It resolves names at this name server, and validates at this port instead of 443.
+ */
 export async function startAuthority(nameServer: string, tlsPort: number): Promise<Authority> {
   const [port = 0, management = 0, httpPort = 0] = await freePorts(3);
   const folder = await mkdtemp(join(tmpdir(), 'ranvier-pebble-'));
@@ -33,7 +34,7 @@ export async function startAuthority(nameServer: string, tlsPort: number): Promi
   };
   const file = join(folder, 'config.json');
   await writeFile(file, JSON.stringify({ pebble: config }));
-  // Without these, it waits before each check and refuses some requests, so that clients prove that they try again.
+  // By default Pebble delays validations and rejects some requests, to test whether clients retry.
   const env = { PATH: process.env.PATH ?? '', PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0' };
   const pebble = new PlatformProcess('pebble', 'pebble', ['-config', file, '-dnsserver', nameServer], env);
   const url = `https://127.0.0.1:${port}/dir`;

@@ -3,7 +3,7 @@ import type { Client, Json } from './api.js';
 
 let names = 0;
 
-/** A project as the API makes it, with `path`. */
+/** Creates a project through the API, and returns it with its `path`. */
 export async function newProject(client: Client, workspacePath: string, fields: Json = {}): Promise<Json> {
   const body = { name: `project ${++names}`, color: 'violet', ...fields };
   const response = await client.post(`${workspacePath}/projects`, body);
@@ -13,12 +13,12 @@ export async function newProject(client: Client, workspacePath: string, fields: 
   return {
     ...project,
     path: `${workspacePath}/projects/${project.id}`,
-    /** Where a service is placed in its Production environment. */
+    /** The fields that place a service in the project's Production environment. */
     placement: { projectId: project.id, environmentId: environment.id },
   };
 }
 
-/** A further environment of a project, with `path` and `placement`. */
+/** Adds an environment to a project, and returns it with `path` and `placement`. */
 export async function addEnvironment(client: Client, project: Json, fields: Json = {}): Promise<Json> {
   const response = await client.post(`${project.path}/environments`, { name: `environment ${++names}`, ...fields });
   expect(response.status, JSON.stringify(response.body)).to.equal(201);
@@ -30,7 +30,7 @@ export async function addEnvironment(client: Client, project: Json, fields: Json
   };
 }
 
-/** An environment group, with `path`. */
+/** Creates an environment group, and returns it with its `path`. */
 export async function newGroup(client: Client, workspacePath: string, fields: Json = {}): Promise<Json> {
   const response = await client.post(`${workspacePath}/environment-groups`, { name: `group ${++names}`, ...fields });
   expect(response.status, JSON.stringify(response.body)).to.equal(201);
@@ -38,7 +38,6 @@ export async function newGroup(client: Client, workspacePath: string, fields: Js
   return { ...environmentGroup, path: `${workspacePath}/environment-groups/${environmentGroup.id}` };
 }
 
-/** Links a service to a group. */
 export async function link(client: Client, group: Json, service: Json): Promise<void> {
   const response = await client.post(`${group.path}/services`, { serviceId: service.id });
   expect(response.status, JSON.stringify(response.body)).to.equal(200);

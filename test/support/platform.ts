@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKey, createWorkspace } from '../../shared/identity/commands.js';
+import { parseProcfile } from '../../shared/launcher/procfile.js';
 import { onlineWorkers } from '../../shared/workers/store.js';
 import { namePrefix } from '../../workers/network/network-model.js';
-import { type AppRepository, type Files, makeRepository } from './apps.js';
 import { ApiClient, visit } from './client.js';
 import { createService, type Service } from './deployments.js';
 import { makeUser } from './factories.js';
@@ -15,9 +16,13 @@ import { commandOf, giveTo, PLATFORM_USER } from './platform-user.js';
 import { createTestDatabase, openTestPostgres, type TestDatabase } from './postgres.js';
 import { eventually, freePorts, PlatformProcess } from './processes.js';
 import { hasRedis, startRedis, type TestRedis } from './redis.js';
+import { createPlatformRepository, type Files, type TestRepository } from './repositories.js';
 
 export type EngineName = 'postgres' | 'redis';
-/** The engines of this run: both, or the one that TEST_ENGINE names. A missing one shows as pending in `describeEngines`. */
+/**
+ * The queue engines to test: both, or the one that TEST_ENGINE names. `describeEngines` skips one that is not
+ * installed.
+ */
 export const ENGINES = enginesOf(process.env.TEST_ENGINE);
 
 function enginesOf(only: string | undefined): readonly EngineName[] {
@@ -29,20 +34,20 @@ function enginesOf(only: string | undefined): readonly EngineName[] {
 
 export const DIST = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The time limit of a test with a whole platform on a busy machine: nothing here is a measurement. */
+/** Time limit of a test with a whole platform. It is long, because a busy machine delays everything. */
 const PLATFORM_TEST_MS = 240_000;
 
 export interface PlatformOptions {
   engine: EngineName;
   workers?: number;
   env?: Record<string, string>;
-  /** Its processes run as this user. The tests must run as root then. */
+  /** The user id of its processes. Requires that the tests run as root. */
   user?: number | null;
-  /** Each process has a session of its own, and with it a share of processor time of its own. */
+  /** Each process gets its own session, and so its own share of processor time. */
   detached?: boolean;
 }
 
-/** A whole platform of real processes (api, workers, edge) on a database, a data folder and ports of its own. */
+/** A whole platform of real processes (API, workers, edge), with its own database, data folder and ports. */
 export class Platform {
   readonly engine: EngineName;
   readonly database: TestDatabase;
@@ -56,7 +61,7 @@ export class Platform {
   readonly processes: PlatformProcess[] = [];
   client: ApiClient;
   #place: string | null = null;
-  readonly #repositories: AppRepository[] = [];
+  readonly #repositories: TestRepository[] = [];
 
   constructor(
     init: Pick<
@@ -80,7 +85,7 @@ export class Platform {
     return this.processes.filter((process) => process.name === 'worker' && !process.ended);
   }
 
-  /** A further one has a PORT of its own. */
+  /** Starts an API process. A second one needs its own PORT in `env`. */
   async startApi(env: Record<string, string> = {}): Promise<PlatformProcess> {
     const api = this.#spawn('api', 'api/main.js', env);
     await api.ready(async () => (await fetch(`http://127.0.0.1:${env.PORT ?? this.apiPort}/readyz`)).ok);
@@ -89,44 +94,43 @@ export class Platform {
 
   async startEdge(): Promise<PlatformProcess> {
     const edge = this.#spawn('edge', 'workers/edge/main.js');
-    // With TLS the answer is the way to HTTPS.
+    // With TLS, the answer is a redirect to HTTPS.
     const health = `http://127.0.0.1:${this.edgePort}/.ranvier/healthz`;
     await edge.ready(async () => (await fetch(health, { redirect: 'manual' })).status < 400);
     return edge;
   }
 
-  /** `dist` is another version's folder of compiled files. */
+  /** Starts a worker. `dist` is the folder with the compiled files of another version. */
   async startWorker(env: Record<string, string> = {}, dist = DIST): Promise<PlatformProcess> {
     const worker = this.#spawn('worker', 'workers/main.js', env, dist);
     await worker.ready(async () => (await onlineWorkers(this.database.db)).some((row) => row.pid === worker.child.pid));
     return worker;
   }
 
-  /** A repository with one commit of these files. It is removed with the platform. */
-  async repositoryOf(files: Files): Promise<AppRepository> {
-    const repository = await makeRepository(files);
+  /** Creates a repository with one commit of these files, which is removed with the platform. */
+  async repositoryOf(files: Files): Promise<TestRepository> {
+    const repository = await createPlatformRepository(files);
     this.#repositories.push(repository);
     return repository;
   }
 
-  /** A service with a repository of its own, not deployed yet. */
+  /** Creates a service with its own repository, without a deployment. */
   async serviceOf(
     name: string,
     files: Files,
     configuration: object = {},
     kind = 'web',
-  ): Promise<{ service: Service; repository: AppRepository }> {
+  ): Promise<{ service: Service; repository: TestRepository }> {
     const repository = await this.repositoryOf(files);
     const given = { name, kind, configuration: { repository: repository.url, ...configuration } };
     return { service: await createService(this.client, given), repository };
   }
 
-  /** One request through the edge to the host of the service. */
   visit({ url }: Pick<Service, 'url'>, path = '/'): Promise<RawAnswer> {
     return visit(url, this.edgePort, path);
   }
 
-  /** The text of /metrics, as an operator reads it. */
+  /** Reads /metrics with the operator's credentials. */
   async metrics(): Promise<string> {
     const { DASHBOARD_USER, DASHBOARD_PASSWORD } = this.env;
     const proof = Buffer.from(`${DASHBOARD_USER}:${DASHBOARD_PASSWORD}`).toString('base64');
@@ -136,13 +140,13 @@ export class Platform {
     return response.text();
   }
 
-  /** What marks the processes of this platform's sandboxes. Once it was asked for, it is known after the end as well. */
+  /** Returns the text that marks the processes of this platform's sandboxes. */
   async sandboxToken(): Promise<string> {
     this.#place ??= await realpath(this.dataDir);
     return createHash('sha256').update(this.#place).digest('hex').slice(0, 16);
   }
 
-  /** The names of its namespaces and links on this host, where other platforms have some as well. */
+  /** Lists this platform's network namespaces and links on the machine. */
   async networks(): Promise<string[]> {
     const prefix = namePrefix(await this.sandboxToken());
     const folders = ['/run/netns', '/sys/class/net'].map((folder) => readdir(folder).catch(() => []));
@@ -151,8 +155,8 @@ export class Platform {
   }
 
   /**
-   * Ends every process, hosted applications included, and removes everything it made. Where the machines that host them are
-   * about to be destroyed, `hosted` spares their stop.
+   * Ends all processes, hosted applications included, and removes all data. With `hosted: false`, hosted applications
+   * are not stopped, because their machines are destroyed anyway.
    */
   async stop({ hosted = true } = {}): Promise<void> {
     if (hosted) await this.#stopServices();
@@ -163,11 +167,11 @@ export class Platform {
     await rm(this.dataDir, { recursive: true, force: true });
   }
 
-  /** Hosted processes outlive the platform on purpose, so a test has to take its services down. */
+  /** Stops all hosted applications, which deliberately outlive the platform's processes. */
   async #stopServices(): Promise<void> {
     if (this.workers.length === 0) return;
     const { db } = this.database;
-    // A live service without replicas would be started again by the sweep.
+    // The sweep would start the replicas of a live service again.
     await db('services').update({ lifecycle_status: 'suspended' });
     await eventually(
       'no replica runs any more',
@@ -182,7 +186,7 @@ export class Platform {
   }
 
   #spawn(name: string, main: string, env: Record<string, string> = {}, dist = DIST): PlatformProcess {
-    const args = [...(FLAGS[name] ?? []), join(dist, main)];
+    const args = [...(FLAGS.get(name) ?? []), join(dist, main)];
     const [file, all] = commandOf(this.user, process.execPath, args);
     const spawned = new PlatformProcess(name, file, all, { ...this.env, ...env }, this.detached);
     this.processes.push(spawned);
@@ -190,14 +194,15 @@ export class Platform {
   }
 }
 
-/** Flags of Node as the Procfile has them. */
-const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  api: ['--max-semi-space-size=4'],
-  worker: ['--max-semi-space-size=4', '--expose-gc'],
-  edge: ['--max-semi-space-size=4'],
-};
+/** Process → flags of Node.js, from the Procfile. */
+const FLAGS: ReadonlyMap<string, readonly string[]> = new Map(
+  parseProcfile(readFileSync(join(DIST, '../Procfile'), 'utf8')).map(({ name, command }) => [
+    name,
+    command.split(' ').filter((word) => word.startsWith('--')),
+  ]),
+);
 
-/** Starts a platform with its workspace, owner and write key; stop it in `after`. */
+/** Starts a platform with a workspace, its owner and a write key. Stop it in `after`. */
 export async function startPlatform({
   engine,
   workers = 1,
@@ -228,7 +233,7 @@ export async function startPlatform({
     env: {
       ...inherited(),
       ...(user === null ? {} : { HOME: join(dataDir, 'home') }),
-      // As the launcher sets it.
+      // The launcher sets these too.
       MALLOC_ARENA_MAX: '2',
       MALLOC_MMAP_THRESHOLD_: '131072',
       DATABASE_URL: database.url,
@@ -255,8 +260,8 @@ export async function startPlatform({
 }
 
 /**
- * A platform of a suite: started before its first test, and stopped with everything that it hosts after its last. `given` is called
- * with it before the tests.
+ * Starts a platform before a suite's first test, and stops it with everything that it hosts after the last. Calls
+ * `given` with it before the tests.
  */
 export function usePlatform(
   options: PlatformOptions | (() => PlatformOptions | Promise<PlatformOptions>),
@@ -274,7 +279,10 @@ export function usePlatform(
   });
 }
 
-/** The test run's own environment, without settings that would change a platform; NETWORK runs all tests at that level. */
+/**
+ * The environment of the test run, without settings that would change a platform. NETWORK sets the network isolation of
+ * all tests.
+ */
 function inherited(): Record<string, string> {
   const names =
     'PATH HOME LANG NODE_EXTRA_CA_CERTS SSL_CERT_FILE HTTP_PROXY HTTPS_PROXY NO_PROXY npm_config_registry NETWORK NODE_COMPILE_CACHE';
@@ -295,7 +303,7 @@ async function seed({ db }: TestDatabase): Promise<{ workspace: string; key: str
   return { workspace: workspace.id, key };
 }
 
-/** The same tests on every engine; where Redis is not installed its half shows as pending. */
+/** Runs the same tests with each queue engine. The half with Redis is skipped if Redis is not installed. */
 export function describeEngines(title: string, tests: (engine: EngineName) => void): void {
   for (const engine of ENGINES) {
     const missing = engine === 'redis' && !hasRedis;

@@ -9,7 +9,7 @@ import { createLogger } from '../../shared/core/log.js';
 import { type EmbeddedPostgres, startPostgres } from '../../shared/launcher/postgres.js';
 import { migrateQueues } from '../../shared/queues/bull-pool.js';
 
-/** One PostgreSQL for the whole test run, with a migrated template that each test file clones. */
+/** One PostgreSQL server for the whole test run. Each test file clones the migrated template database. */
 const TEMPLATE = 'ranvier_template';
 
 interface TestPostgresOptions {
@@ -22,17 +22,17 @@ interface Run {
   dataDir: string;
 }
 let run: Run | null = null;
-/** Tells processes that this one starts where the server is. */
+/** Environment variable with the server's URL, for processes that this one starts. */
 const ADDRESS = 'TEST_POSTGRES_URL';
 
-/** Mocha calls this once, before the first test. A process that started this one may have started the server. */
+/** Mocha calls this once, before the first test. A parent process may have started the server already. */
 export async function mochaGlobalSetup(): Promise<void> {
   if (process.env[ADDRESS] === undefined) await startTestPostgres({ durable: false });
 }
 
 /**
- * `durable`: what was committed outlives a crash of the server, for those who cause one. `onLine` is called for each line that
- * the server writes to its log.
+ * Starts the server. With `durable`, committed data survives a crash of the server, for tests that cause one. `onLine`
+ * is called for each line of the server's log.
  */
 export async function startTestPostgres({ durable, onLine }: TestPostgresOptions): Promise<void> {
   const dataDir = await mkdtemp(join(durable ? tmpdir() : await memoryFolder(), 'ranvier-test-'));
@@ -45,7 +45,7 @@ export async function startTestPostgres({ durable, onLine }: TestPostgresOptions
   try {
     await makeTemplate();
   } catch (error) {
-    // Mocha would wait for the server of a setup that failed.
+    // Without this, Mocha would wait for the server for ever.
     await mochaGlobalTeardown();
     throw error;
   }
@@ -55,8 +55,8 @@ const MEMORY_FOLDER = '/dev/shm';
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 /**
- * Where files are kept in memory, if this machine has room for them there. A database has 400 files: to make and remove one costs
- * seconds on a busy disk and a tenth of a second in memory, and the suite makes 250.
+ * Returns a folder in memory, if it has room. A database has 400 files: creating and removing it takes seconds on a
+ * busy disk and 0.1 s in memory, and the suite does so 250 times.
  */
 async function memoryFolder(): Promise<string> {
   const room = await statfs(MEMORY_FOLDER).then(
@@ -75,13 +75,12 @@ async function makeTemplate(): Promise<void> {
   await migrateQueues(url);
 }
 
-/** Mocha calls this once, after the last test. */
 export async function mochaGlobalTeardown(): Promise<void> {
   await run?.postgres.stop();
   if (run) await rm(run.dataDir, { recursive: true, force: true });
 }
 
-/** The server's process, for tests that strike it. It is started again by itself. */
+/** Returns the id of the server's process, for tests that kill it. PostgreSQL is then started again. */
 export function testPostgresPid(): number {
   if (!run) throw new Error('the test PostgreSQL is not running');
   return run.postgres.pid();
@@ -90,16 +89,16 @@ export function testPostgresPid(): number {
 export interface TestDatabase {
   url: string;
   db: Db;
-  /** Closes `db` and removes the database, whoever is still connected. */
+  /** Closes `db` and drops the database, even if others are connected. */
   drop(): Promise<void>;
 }
 
-/** A migrated database (ours and BullMQ's) of the caller's own; call it in `before`, and `drop` in `after`. */
+/** Creates a migrated database (our tables and BullMQ's). Call it in `before`, and `drop` in `after`. */
 export function createTestDatabase(): Promise<TestDatabase> {
   return create(`template ${TEMPLATE} strategy file_copy`);
 }
 
-/** A migrated database of a suite: made before its first test and removed after its last. Use it in tests and hooks only. */
+/** Creates a migrated database before a suite's tests, and drops it after them. Use it in tests and hooks only. */
 export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
   let database: TestDatabase | undefined;
   before(async () => {
@@ -120,7 +119,7 @@ export function useTestDatabase(): Pick<TestDatabase, 'url' | 'db'> {
   };
 }
 
-/** Opens the socket of the test server to other users. They still need the password. */
+/** Lets other users open the server's socket. They still need the password. */
 export async function openTestPostgres(): Promise<void> {
   const folder = new URL(urlOf('postgres')).searchParams.get('host');
   if (folder === null) return;
@@ -129,7 +128,6 @@ export async function openTestPostgres(): Promise<void> {
     if (name.startsWith('.s.') && !name.endsWith('.lock')) await chmod(join(folder, name), 0o777);
 }
 
-/** A database without any table. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return create('');
 }
@@ -138,7 +136,7 @@ async function create(clause: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`create database ${name} ${clause}`);
   const url = urlOf(name);
-  // On a busy machine a test may pause for longer than a process of the platform ever should.
+  // Longer than in production, because a test may pause in a transaction on a busy machine.
   const db = createDatabase({ url, name: 'test', idleInTransactionMs: 120_000 });
   return {
     url,

@@ -6,16 +6,16 @@ import { promisify } from 'node:util';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 
 /**
- * Ports that are chosen from: below those that the system gives to outgoing connections. One of these could take a port after it was
- * chosen and before its server listens, or while the server is started again.
+ * Tests choose ports below the range that the kernel gives to outgoing connections, which could otherwise take a port
+ * before its server listens or while the server restarts.
  */
 const FIRST_PORT = 10_000;
 const PORTS = 10_000;
-/** Ports of one test process. The next process has the next number, so its ports are others. */
+/** Ports for one test process. Processes have different numbers, and so different ports. */
 const PORTS_OF_PROCESS = 100;
 let chosen = 0;
 
-/** Ports of 127.0.0.1 on which nothing listens, each a different one. */
+/** Returns different ports of 127.0.0.1 on which nothing listens. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   const first = FIRST_PORT + ((process.pid * PORTS_OF_PROCESS) % PORTS);
@@ -27,7 +27,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** On every address, as Redis, Caddy and the API do not all listen on 127.0.0.1. */
+/** Tests all addresses, because Redis, Caddy and the API do not all listen on 127.0.0.1. */
 async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   server.listen(port);
@@ -41,15 +41,15 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** How long a condition is waited for. It is much longer than it should need: a busy machine may hold everything up for a minute. */
+/** Default timeout of `eventually`. It is long, because a busy machine may delay everything by a minute. */
 const WITHIN_MS = 120_000;
-/** Milliseconds between two looks: short at first, because most conditions hold at once, then kinder to the machine. */
+/** The polling interval begins short, because most conditions hold at once, and grows to save processor time. */
 const FIRST_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 100;
 
 /**
- * Waits until the condition returns a truthy value and returns it. The failure's message has the last error or value, or says that the
- * condition itself never settled.
+ * Polls until the condition returns a truthy value, and returns it. On timeout, the message contains the last error or
+ * value, or says that the condition itself did not settle.
  */
 export async function eventually<T>(
   what: string,
@@ -73,7 +73,7 @@ export async function eventually<T>(
   }
 }
 
-/** The command lines of this host's processes that have this text in them; '' if there is none. */
+/** Returns the command lines of all processes that contain this text; '' if there is none. */
 export async function processesWith(text: string): Promise<string> {
   const { stdout } = await promisify(execFile)('ps', ['-eo', 'args'], { maxBuffer: 1 << 24 });
   const lines = stdout.split('\n').filter((line) => line.includes(text));
@@ -89,7 +89,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** A process of the platform under test, with what it printed. */
+/** A process of the platform under test, with its output. */
 export class PlatformProcess {
   readonly child: ChildProcess;
   readonly name: string;
@@ -109,7 +109,7 @@ export class PlatformProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** Waits until the condition holds. Fails at once if the process ends before, and ends it if it takes too long. */
+  /** Waits until the condition holds. Fails at once if the process ends; ends it if the condition takes too long. */
   async ready(condition: () => Promise<boolean>): Promise<void> {
     await eventually(`${this.name} is ready`, async () => {
       if (this.ended) return 'ended';
@@ -125,7 +125,7 @@ export class PlatformProcess {
     this.child.kill(signal);
   }
 
-  /** Sends the signal and waits for the end. Sends KILL if it does not come in time. */
+  /** Sends the signal and waits for the end. Sends SIGKILL after the timeout. */
   async stop(signal: NodeJS.Signals = 'SIGTERM', withinMs = 30_000): Promise<void> {
     if (this.ended) return;
     const exit = once(this.child, 'exit');

@@ -1,16 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { statFields } from '../../shared/core/process-identity.js';
 
-/** Linux counts processor time in hundredths of a second. */
+/** Linux counts processor time in ticks of a hundredth of a second. */
 const TICK_MS = 10;
 
-/** Processor time of this process since it started, in milliseconds. Unlike the clock, it stands still while other processes run. */
+/**
+ * Returns the processor time of this process in milliseconds. Unlike the clock, it does not depend on other processes.
+ */
 export function ownProcessorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** The least processor time that `work` took in some tries, in milliseconds. It ends early at or below `enough`. */
+/** Returns the least processor time of several calls of `work`, in milliseconds. Stops early at or below `enough`. */
 export function bestOf(tries: number, enough: number, work: () => unknown): number {
   let best = Number.POSITIVE_INFINITY;
   for (let i = 0; i < tries && best > enough; i++) {
@@ -21,19 +23,19 @@ export function bestOf(tries: number, enough: number, work: () => unknown): numb
   return best;
 }
 
-/** Milliseconds of processor time that a process has used, without its children; 0 if it is gone. */
+/** Returns the processor time of a process without its children, in milliseconds; 0 if it has ended. */
 export async function processorMs(pid: number): Promise<number> {
   const [user = 0, system = 0] = await timesOf(pid);
   return (user + system) * TICK_MS;
 }
 
-/** Milliseconds of processor time of the children of a process that have ended. */
+/** Returns the processor time of a process's ended children, in milliseconds. */
 export async function endedChildrenMs(pid: number): Promise<number> {
   const [, , user = 0, system = 0] = await timesOf(pid);
   return (user + system) * TICK_MS;
 }
 
-/** User and system time of the process, then of its children that have ended, in ticks. */
+/** Returns user and system time of the process, and then of its ended children, in ticks. */
 async function timesOf(pid: number): Promise<number[]> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   return statFields(text).slice(11, 15).map(Number);

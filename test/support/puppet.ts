@@ -1,6 +1,7 @@
-import { type Files, nodeServer } from './apps.js';
+import { nodeServer } from './apps.js';
+import type { Files } from './repositories.js';
 
-/** Text for programs in a sandbox: `tryOut(host, port)` gives `connected`, `timeout` or the code of the error. */
+/** Source for programs in a sandbox: `tryOut(host, port)` resolves to `connected`, `timeout` or an error code. */
 export const TRY = `
   const tryOut = (host, port) => new Promise((resolve) => {
     const socket = require('node:net').connect({ host, port });
@@ -30,17 +31,17 @@ const PUPPET = `
 `;
 
 /**
- * An application that runs the JavaScript that a visitor sends to /run, streams on /stream and echoes on an upgrade. `listen` is the
- * statement that makes it listen.
+ * An application that runs the JavaScript that a test posts to /run, streams on /stream, and echoes after an upgrade.
+ * `listen` is the statement that makes it listen.
  */
 export function puppet(listen = 'server.listen(process.env.PORT)'): Files {
   return { ...nodeServer('puppet'), 'server.js': `${PUPPET}\n${listen}` };
 }
 
-/** A place, by the name that a failure shows. */
+/** Name in failure messages → address. */
 export type Places = Record<string, [host: string, port: number]>;
 
-/** What an application finds at the places, all tried at once: programs for `/run` and, printing, for a build. */
+/** Source of a program that tries to connect to all addresses at once and returns the outcomes. */
 export function outcomesAt(places: Places): string {
   const each = `${JSON.stringify(Object.entries(places))}.map(async ([what, [host, port]]) => [what, await tryOut(host, port)])`;
   return `Promise.all(${each})`;

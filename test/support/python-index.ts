@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** A wheel with one module: a zip file, which Python makes. */
+/** Python code that makes a wheel, which is a zip file, with one module. */
 const WHEEL = `import io, sys, zipfile
 name, version, code = sys.argv[1:]
 info = f"{name}-{version}.dist-info"
@@ -19,14 +19,13 @@ sys.stdout.buffer.write(out.getvalue())
 `;
 
 export interface PythonIndex {
-  /** For PIP_INDEX_URL. */
+  /** The value for PIP_INDEX_URL. */
   url: string;
-  /** How often a package was fetched. */
   downloads(): number;
   stop(): Promise<void>;
 }
 
-/** An index of Python packages with versions of one package, `greet`; `greet.VERSION` is its version. */
+/** Starts an index of Python packages with these versions of one package, `greet`. `greet.VERSION` is its version. */
 export async function startPythonIndex(versions: readonly string[]): Promise<PythonIndex> {
   const wheels = new Map<string, Buffer>();
   for (const version of versions) {

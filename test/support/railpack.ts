@@ -9,22 +9,21 @@ import { extract, pack } from 'tar-stream';
 import type { DockerNode } from './docker.js';
 
 /**
- * A stand-in for the Railpack program, which cannot be installed for tests. It has the options of Railpack's
- * documentation.
+ * A stand-in for the program Railpack, which cannot be installed for tests. It accepts the options that Railpack
+ * documents.
  */
 export interface RailpackStandIn {
-  /** The folder of the program, for a PATH. */
+  /** The folder that contains the program, for a PATH. */
   bin: string;
   /** The value of `BUILDKIT_HOST`. Only root may connect to it. */
   buildkitHost: string;
-  /** Open connections to the stand-in of BuildKit. */
   connections: Set<Socket>;
   stop(): void;
 }
 
 /**
- * Prints its arguments and environment, calls BuildKit, and gives an image to `docker load`. Its Node.js is beside it, because no sandbox sees
- * the folder of the platform.
+ * Prints its arguments and environment, connects to BuildKit, and passes an image to `docker load`. Its Node.js is in
+ * the same folder, because a sandbox does not see the platform's folder.
  */
 const PROGRAM = (bin: string) => `#!${bin}/node
 const { openSync, readdirSync, existsSync, symlinkSync } = require('node:fs');
@@ -65,8 +64,8 @@ call('Solve').once('data', (answer) => {
 `;
 
 /**
- * Puts the stand-ins of Railpack and BuildKit into a folder. Every build returns the image of that name, under these
- * names; the engine no longer has it then.
+ * Puts stand-ins of Railpack and BuildKit into a folder. Every build returns this image under these names; afterwards
+ * the Docker engine no longer has it.
  */
 export async function startRailpack(
   folder: string,
@@ -102,8 +101,8 @@ export async function startRailpack(
 }
 
 /**
- * The archive of `docker save` in the form of BuildKit: an OCI layout with Docker's manifest, with the names of other
- * images.
+ * Converts the archive of `docker save` into the form that BuildKit returns: an OCI layout with Docker's manifest, and
+ * with the names of other images.
  */
 async function likeBuildkit(saved: Buffer, names: string[]): Promise<Buffer> {
   const entries = await entriesOf(saved);

@@ -16,7 +16,7 @@ import { getSnapshot } from '../../shared/variables/snapshot-store.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { changeOf, type HeldDeployment } from '../../workers/deploy/deployment-changes.js';
 
-/** Records that tests need and that the API under test does not make: they stand for what workers have done. */
+/** Creates records that workers would create, for tests of the API without workers. */
 
 interface TestGroup {
   id: string;
@@ -27,11 +27,10 @@ interface TestGroup {
 export interface TestEnvironment {
   projectId: string;
   environmentId: string;
-  /** A group that is confined to the environment. */
+  /** Creates a group that is restricted to the environment. */
   group(name: string): Promise<TestGroup>;
 }
 
-/** A project with one environment. */
 export async function newEnvironment(
   db: Db,
   workspaceId: string,
@@ -66,7 +65,7 @@ export async function newEnvironment(
   };
 }
 
-/** A deployment of the service in this state, as the engine would have left it. Returns its id. */
+/** Creates a deployment in this state, as the engine would leave it. Returns its id. */
 export async function newDeployment(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
   const service = await db('services').where({ id: serviceId }).first();
   const id = uuidv7();
@@ -84,7 +83,7 @@ export async function newDeployment(db: Db, serviceId: string, fields: Record<st
   return id;
 }
 
-/** A failed deployment whose build ran from one time to the other. Its end is a change of a row, as the engine makes it. */
+/** Creates a failed deployment whose build ran between these times. A trigger counts the build time at the update. */
 export async function endedBuild(db: Db, serviceId: string, startedAt: Date, finishedAt: Date): Promise<void> {
   const id = await newDeployment(db, serviceId, { status: 'building' });
   await db('deployments')
@@ -96,7 +95,7 @@ export async function endedBuild(db: Db, serviceId: string, startedAt: Date, fin
     });
 }
 
-/** Claims a deployment for a worker, also one with which a worker hung or crashed. */
+/** Claims a deployment for a worker, even if a worker hung or crashed with it. */
 export async function claimDeployment(
   db: Db,
   id: string,
@@ -114,7 +113,10 @@ export async function claimDeployment(
   );
 }
 
-/** Applies an event to a deployment that a worker holds in the state `from`. Undefined if it changed nothing. */
+/**
+ * Applies an event to a deployment that a worker has claimed and that is in the state `from`. Returns undefined if no
+ * row changed.
+ */
 export async function applyEvent(
   db: Db,
   lease: Lease,
@@ -128,7 +130,7 @@ export async function applyEvent(
   return (await transition<HeldDeployment>(db, DEPLOYMENTS, lease, event.type, change)) ?? undefined;
 }
 
-/** The variables that a deployment was queued with, in clear. */
+/** Returns the decrypted variables with which a deployment was queued. */
 export async function snapshotValues(
   db: Db,
   keyring: Keyring,
@@ -137,7 +139,7 @@ export async function snapshotValues(
   return openSnapshot(db, keyring, id === null ? null : await getSnapshot(db, id));
 }
 
-/** An image that a build has stored. */
+/** Creates the record of an image that a build has stored. */
 export async function insertImage(
   db: Db,
   { workspaceId, serviceId, digest, manifest, sizeBytes }: BuiltImage & { workspaceId: string; serviceId: string },
@@ -148,7 +150,7 @@ export async function insertImage(
   return { id };
 }
 
-/** A deployment that went live, with a retained image, which the service now serves. Returns its id. */
+/** Creates a live deployment with a retained image, and makes it the service's live one. Returns its id. */
 export async function pretendLive(db: Db, serviceId: string, fields: Record<string, unknown> = {}): Promise<string> {
   const { workspace_id: workspaceId } = await db('services').where({ id: serviceId }).first();
   const manifest = {
@@ -177,7 +179,7 @@ export async function pretendLive(db: Db, serviceId: string, fields: Record<stri
   return id;
 }
 
-/** The figures of an edge that has served nothing yet. */
+/** The metrics of an edge that has served no request. */
 export const NO_EDGE_FIGURES = {
   connections: 0,
   requests: 0,

@@ -11,16 +11,14 @@ export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 export interface TestRedis {
   url: string;
   port: number;
-  /** The server's folder. */
   dir: string;
-  /** Kills the server and starts it again on its data. */
+  /** Kills the server and starts it again with its data. */
   restart(): Promise<void>;
-  /** Forgets everything. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A redis-server of the caller's own, with an append-only file as in production. */
+/** Starts a new redis-server with an append-only file, as in production. */
 export async function startRedis(): Promise<TestRedis> {
   const [port = 0] = await freePorts(1);
   const dir = await mkdtemp(join(tmpdir(), 'ranvier-redis-'));

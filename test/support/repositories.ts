@@ -7,38 +7,46 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { giveTo, PLATFORM_USER } from './platform-user.js';
 
 const run = promisify(execFile);
 
 export const hasGit = spawnSync('git', ['--version']).status === 0;
 
-/** A file's content, text or bytes; `{ link }` is a symbolic link and `{ script }` a file that may be executed. */
+/** Path → content: text or bytes, `{ link }` for a symbolic link, `{ script }` for an executable file. */
 export type Files = Record<string, string | Uint8Array | { link: string } | { script: string }>;
 
-/** A real git repository in a folder of its own. */
+/** Changes of files; null deletes a file. */
+type Changes = Record<string, Files[string] | null>;
+
+/** A git repository in a temporary folder. */
 export class TestRepository {
   readonly folder: string;
+  /** The user who owns the files; null if the tests' user does. */
+  readonly #owner: number | null;
 
-  constructor(folder: string) {
+  constructor(folder: string, owner: number | null = null) {
     this.folder = folder;
+    this.#owner = owner;
   }
 
   get url(): string {
     return pathToFileURL(this.folder).href;
   }
 
-  /** Writes the files over what is there and commits all; returns the commit's number. */
-  async commit(files: Files, message = 'A commit'): Promise<string> {
-    await writeFiles(this.folder, files);
+  /** Writes files and commits everything. Returns the commit's id. */
+  async commit(message: string, changes: Changes): Promise<string> {
+    await writeFiles(this.folder, changes);
     await this.git('add', '--all', '--force');
     await this.git('commit', '-q', '--allow-empty', '-m', message);
+    await giveTo(this.#owner, this.folder);
     return this.git('rev-parse', 'HEAD');
   }
 
   async git(...args: string[]): Promise<string> {
     const identity = ['-c', 'user.name=Test', '-c', 'user.email=test@example.test', '-c', 'safe.directory=*'];
     const { stdout } = await run('git', [...identity, '-C', this.folder, ...args]);
-    return stdout.trim();
+    return stdout.trimEnd();
   }
 
   async remove(): Promise<void> {
@@ -46,19 +54,29 @@ export class TestRepository {
   }
 }
 
-/** A repository with one commit of these files on branch `main`. */
-export async function createRepository(files: Files, message = 'First commit'): Promise<TestRepository> {
-  const repository = new TestRepository(await mkdtemp(join(tmpdir(), 'ranvier-repository-')));
+/** Creates a repository with one commit on `main`. */
+export async function createRepository(
+  files: Files,
+  message = 'First commit',
+  owner: number | null = null,
+): Promise<TestRepository> {
+  const repository = new TestRepository(await mkdtemp(join(tmpdir(), 'ranvier-repository-')), owner);
   await repository.git('init', '-q', '-b', 'main');
-  await repository.commit(files, message);
+  await repository.commit(message, files);
   return repository;
 }
 
-export async function writeFiles(folder: string, files: Files): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
+/** Creates a repository that belongs to the user of the platforms, so that their git reads it by its path. */
+export function createPlatformRepository(files: Files, message?: string): Promise<TestRepository> {
+  return createRepository(files, message, PLATFORM_USER);
+}
+
+export async function writeFiles(folder: string, changes: Changes): Promise<void> {
+  for (const [name, content] of Object.entries(changes)) {
     const path = join(folder, name);
     await mkdir(dirname(path), { recursive: true });
     await rm(path, { force: true });
+    if (content === null) continue;
     if (typeof content === 'string' || content instanceof Uint8Array) await writeFile(path, content);
     else if ('link' in content) await symlink(content.link, path);
     else {
@@ -74,15 +92,7 @@ export function packageJson(fields: object): string {
   return `${JSON.stringify({ ...PACKAGE, ...fields }, null, 2)}\n`;
 }
 
-/** A Node web server without dependencies: answers `text` on PORT. */
-export function nodeServer(text: string): Files {
-  return {
-    'package.json': packageJson({ scripts: { start: 'node server.js' } }),
-    'server.js': `require('node:http').createServer((q, r) => r.end(${JSON.stringify(text)})).listen(process.env.PORT);\n`,
-  };
-}
-
-/** The same with a real dependency (`ms`) and its lock file; needs the registry. */
+/** A Node.js web server with one dependency (`ms`) and its lock file, which needs the registry. */
 export async function npmServer(): Promise<Files> {
   const files: Files = {
     'package.json': packageJson({ scripts: { start: 'node server.js' }, dependencies: { ms: '2.1.3' } }),
@@ -105,7 +115,7 @@ async function lockFile(files: Files): Promise<string> {
   }
 }
 
-/** A site that a build script makes: `dist/index.html` says `text`. */
+/** A site whose build script writes `text` into `dist/index.html`. */
 export function builtSite(text: string): Files {
   return {
     'package.json': packageJson({ scripts: { build: 'node build.js' } }),
@@ -117,35 +127,18 @@ console.log('wrote dist/index.html');
   };
 }
 
-/** A Python web server of the standard library. */
-export function pythonServer(text: string): Files {
-  return {
-    'main.py': `import os
-from http.server import BaseHTTPRequestHandler, HTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(${JSON.stringify(text)}.encode())
-
-HTTPServer(("", int(os.environ["PORT"])), Handler).serve_forever()
-`,
-  };
-}
-
 type Handler = (req: IncomingMessage, res: ServerResponse, url: URL) => boolean;
 
 export interface GitServer {
   /** `http://127.0.0.1:<port>`. */
   origin: string;
   port: number;
-  /** Method, path and authorization of every request. */
+  /** Method, path, authorization and host of each request. */
   requests: { method: string; path: string; authorization: string; host: string }[];
   close(): Promise<void>;
 }
 
-/** Smart HTTP by `git http-backend` for the repositories below `root`. `intercept` may answer first. */
+/** Serves the repositories below `root` over HTTP with `git http-backend`. `intercept` can answer a request first. */
 export async function startGitServer(
   root: string,
   intercept: Handler = () => false,
@@ -195,7 +188,7 @@ function serveGit(root: string, req: IncomingMessage, res: ServerResponse, url: 
     stdio: ['pipe', 'pipe', 'ignore'],
   });
   req.pipe(backend.stdin);
-  // A client that has gone takes the backend with it.
+  // If the client disconnects, the backend is ended.
   backend.stdin.on('error', () => res.destroy());
   res.on('close', () => backend.kill());
   let head = Buffer.alloc(0);

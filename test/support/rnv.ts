@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { machineNode } from './machine-node.js';
 import { DIST } from './platform.js';
 
-/** `rnv` runs on the Node.js of its user, which is older than the platform's own where the machine has an older one. */
+/** `rnv` runs on its user's Node.js, which may be older than the platform's. */
 const { file: NODE } = await machineNode();
 const MAIN = join(DIST, 'api/cli/main.js');
-/** A command that hangs fails its test instead of the run. */
+/** A command that hangs fails its test and not the whole run. */
 const TIMEOUT_MS = 120_000;
 
 export interface RnvResult {
@@ -18,13 +18,13 @@ export interface RnvResult {
 }
 
 export interface RnvOptions {
-  /** What stdin holds; it ends then. */
+  /** The content of stdin, which then ends. */
   input?: string;
   cwd?: string;
   env?: Record<string, string>;
 }
 
-/** The command line of a user with a home folder of its own. */
+/** Runs `rnv` for a user with an own home folder. */
 export class Rnv {
   readonly home: string;
 
@@ -40,7 +40,7 @@ export class Rnv {
     return join(this.home, 'ranvier/rnv.json');
   }
 
-  /** Starts it with pipes, as a script does. */
+  /** Starts `rnv` with pipes, as a script would. */
   start(args: readonly string[], { cwd = this.home, env = {} }: RnvOptions = {}): ChildProcess {
     return spawn(NODE, [MAIN, ...args], { cwd, env: this.#environment(env), timeout: TIMEOUT_MS });
   }
@@ -51,7 +51,7 @@ export class Rnv {
     return resultOf(child);
   }
 
-  /** Runs it in a pseudo-terminal. Each answer is typed when its text was shown. stderr is part of stdout there. */
+  /** Runs `rnv` in a pseudo-terminal, where stderr is a part of stdout. Types each answer after its text was shown. */
   terminal(args: readonly string[], answers: readonly [shown: string, typed: string][], options: RnvOptions = {}) {
     const command = [NODE, MAIN, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     const child = spawn('script', ['-qefc', `stty cols 100 rows 30; exec ${command}`, '/dev/null'], {

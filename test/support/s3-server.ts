@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 
 const BUCKET = 'backups';
 export const ACCESS_KEY = 'stub';
-/** Small, so that lists of a few objects have several pages. */
+/** Objects in a page of a list: few, so that small lists have several pages. */
 const PAGE = 2;
 
 interface StoredBytes {
@@ -24,10 +24,13 @@ interface Answer {
 const refusal = (status: number, code: string): Answer => ({ status, body: `<Error><Code>${code}</Code></Error>` });
 const xml = (name: string, content: string): Answer => ({ status: 200, body: `<${name}>${content}</${name}>` });
 
-/** The part of S3 that backups use, in memory: objects, lists in pages, uploads in parts. It checks the access key, not the signature. */
+/**
+ * An S3 server in memory with what backups use: objects, lists in pages, multipart uploads. It checks the access key,
+ * but not the signature.
+ */
 export class S3Server {
   readonly objects = new Map<string, StoredBytes>();
-  /** Uploads in parts that were begun and have not ended, by their ids. */
+  /** Id → multipart upload that was begun and not completed. */
   readonly uploads = new Map<string, { key: string; startedAt: string; parts: Map<number, Buffer> }>();
   readonly #server = createServer(async (request, response) => {
     const { status, body = '', headers = {} } = await this.#answer(request);
@@ -35,7 +38,7 @@ export class S3Server {
     response.end(request.method === 'HEAD' ? undefined : body);
   });
 
-  /** Starts it on a free port of 127.0.0.1, with one bucket, and returns its address. */
+  /** Listens on a free port of 127.0.0.1 with one bucket, and returns the URL. */
   async listen(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
@@ -48,7 +51,7 @@ export class S3Server {
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
-    // A sender that goes away in the middle has stored nothing.
+    // If the sender disconnects before the end, nothing is stored.
     const content = await buffer(request).catch(() => null);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://s3');
     const [, bucket = '', key = ''] = /^\/([^/]*)\/?(.*)$/.exec(decodeURIComponent(pathname)) ?? [];

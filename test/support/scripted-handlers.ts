@@ -4,10 +4,10 @@ import { perform } from '../../workers/engine/perform-record.js';
 import type { JobHandler, JobHandlers } from '../../workers/engine/worker-pool.js';
 import { done, type Row } from './work-records.js';
 
-/** What the work of a record does before its end. */
+/** Called with a record's id before the record ends. */
 type Act = (id: string, signal: AbortSignal) => Promise<unknown>;
 
-/** Handlers of all queues. Each calls `act`, and then ends its record as its kind does. */
+/** Handlers for all queues. Each calls `act`, and then ends the record in the way of its kind. */
 export function scriptedHandlers(act: Act): JobHandlers {
   const handlers: Partial<Record<QueueName, JobHandler<QueueName>>> = {};
   for (const kind of KINDS as readonly WorkKind[]) {
@@ -21,7 +21,7 @@ function scripted(kind: WorkKind, act: Act): JobHandler<QueueName> {
     const id = (payload as Record<string, string>)[kind.payload] ?? '';
     if (kind.lease === null) {
       await act(id, helpers.signal);
-      // It ends in the transaction that does it.
+      // Work without a lease ends with one statement: a log batch is deleted, other records are marked as finished.
       const open = deps.db(kind.table).where({ id });
       return (await (kind.table === 'log_batches'
         ? open.delete()

@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import type { ApiClient } from './client.js';
 
-/** How a shell ended. */
 export interface ShellEnd {
   exit: number | null;
   code: number;
 }
 
-/** The client's end of a shell, which keeps what it printed. */
+/** The client's end of a shell. It keeps the output. */
 export class TestShell {
   readonly socket: WebSocket;
   readonly ended: Promise<ShellEnd>;
@@ -55,7 +54,6 @@ export interface ShellBody {
   replica?: string;
 }
 
-/** Opens a shell of a service. */
 export async function openShell(client: ApiClient, serviceId: string, body: ShellBody = {}): Promise<TestShell> {
   const { shell } = await client.expect<{ shell: { id: string; address: string } }>(
     'POST',

@@ -1,6 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 
-/** A TCP socket that listens, or a UDP socket that is bound, as /proc/net shows it. */
 export interface OpenPort {
   protocol: 'tcp' | 'udp';
   port: number;
@@ -13,7 +12,7 @@ const TABLES = [
   { file: 'udp6', protocol: 'udp', state: '07' },
 ] as const;
 
-/** The ports on which a process of this host takes connections or datagrams, on any address. */
+/** Lists the ports on which a process accepts connections or datagrams, on any address. */
 export async function openPorts(pid: number): Promise<OpenPort[]> {
   const own = await socketInodes(pid);
   const found: OpenPort[] = [];

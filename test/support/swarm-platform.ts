@@ -9,19 +9,22 @@ import type { PlatformProcess } from './processes.js';
 import { hasRedis } from './redis.js';
 
 const MISSING = [hasCaddy ? '' : 'caddy is not installed', hasRedis ? '' : 'redis-server is not installed'];
-/** Why no platform of several hosts can be started here; '' where one can. */
+/** The reason why no platform with several hosts can be started on this machine; '' if one can. */
 export const NO_SWARM_PLATFORM = [NO_DOCKER, NO_REGISTRY, ...MISSING].find((reason) => reason !== '') ?? '';
 
 const REGISTRY_PORT = 5000;
 
 export interface SwarmPlatformOptions {
   engine: EngineName;
-  /** Docker machines, the manager of their swarm included. */
+  /** The number of Docker machines, the swarm's manager included. */
   nodes: number;
   env?: Record<string, string>;
 }
 
-/** A platform on a swarm of several machines with one registry, behind Caddy. Its workers are of as many hosts as wanted. */
+/**
+ * A platform on a Docker swarm of several machines, with one registry, behind Caddy. Each worker can be on its own
+ * host.
+ */
 export class SwarmPlatform {
   readonly machines: DockerMachines;
   readonly manager: DockerNode;
@@ -45,7 +48,7 @@ export class SwarmPlatform {
     this.#registries = registries;
   }
 
-  /** Without a worker. */
+  /** Starts the platform without a worker. */
   static async start({ engine, nodes, env = {} }: SwarmPlatformOptions): Promise<SwarmPlatform> {
     const folder = await mkdtemp(join(tmpdir(), 'ranvier-hosts-'));
     const machines = await DockerMachines.create();
@@ -76,26 +79,25 @@ export class SwarmPlatform {
     }
   }
 
-  /** Data folders of the hosts that had a worker. */
+  /** The data folders of the hosts on which a worker was started. */
   get dataDirs(): readonly string[] {
     return this.#dataDirs;
   }
 
-  /** A worker of the host of this number; a host is a data folder. */
+  /** Starts a worker on the host with this number. A host is simulated by a data folder. */
   async startWorker(host: number): Promise<PlatformProcess> {
     const dataDir = host === 0 ? this.platform.dataDir : join(this.#folder, `data-of-host-${host}`);
     if (!this.#dataDirs.includes(dataDir)) this.#dataDirs.push(dataDir);
     return this.platform.startWorker({ DATA_DIR: dataDir });
   }
 
-  /** Cuts a machine's power: its engine, its containers and its network are gone at once. */
+  /** Simulates a power cut: the machine's engine, containers and network end at once. */
   async cut(node: DockerNode): Promise<void> {
     await node.kill();
     await this.#registries.get(node)?.stop();
     this.#registries.delete(node);
   }
 
-  /** Starts a machine whose power was cut. */
   async boot(node: DockerNode): Promise<void> {
     await this.machines.boot(node);
     this.#registries.set(node, await serveImages(node, this.#folder));
@@ -119,7 +121,10 @@ async function tearDown(
   await rm(folder, { recursive: true, force: true });
 }
 
-/** One registry for all, with one account: each machine has it on its own loopback, with the images in one folder. */
+/**
+ * Starts a registry on the machine's loopback address. The registries of all machines share one account and one folder
+ * of images.
+ */
 function serveImages(node: DockerNode, folder: string): Promise<TestRegistry> {
   return startRegistry(node, folder, REGISTRY_PORT, { users: true, data: join(folder, 'images') });
 }

@@ -2,11 +2,11 @@ import { type Db, rowsOf } from '../../shared/core/database/database-client.js';
 
 interface TableText {
   table: string;
-  /** Every row as PostgreSQL prints it; bytes are in hex. */
+  /** All rows as PostgreSQL prints them; bytes are in hex. */
   text: string;
 }
 
-/** Every row of every table of a database, the queues' own schema included. */
+/** Reads all rows of all tables, BullMQ's included. */
 async function everyRow(db: Db): Promise<TableText[]> {
   const tables = await rowsOf<{ name: string }>(
     db,
@@ -21,7 +21,7 @@ async function everyRow(db: Db): Promise<TableText[]> {
   );
 }
 
-/** The tables that have a row with one of these texts, each with it. */
+/** Lists the tables that contain one of these texts, each with the text. */
 export async function tablesWith(db: Db, needles: readonly string[]): Promise<string[]> {
   const tables = await everyRow(db);
   return tables.flatMap(({ table, text }) =>

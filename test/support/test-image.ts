@@ -21,13 +21,13 @@ const PROGRAMS = 'sh ls cat id httpd sleep echo mkdir chown env test wc touch rm
 export interface TestImage {
   /** Path → content of files beside busybox. */
   files?: Record<string, string>;
-  /** Words of `umoci config`. */
+  /** Arguments of `umoci config`. */
   config?: string[];
-  /** A shell command that makes a further layer, `layer.tar`, in an empty folder. */
+  /** A shell command that makes another layer, `layer.tar`, in an empty folder. */
   layer?: string;
 }
 
-/** Makes an image of busybox in an OCI layout below `folder` and copies it to a registry of this machine. */
+/** Makes an image with busybox as an OCI layout below `folder`, and copies it to a registry on this machine. */
 export async function pushImage(
   folder: string,
   name: string,
@@ -63,4 +63,18 @@ export async function pushImage(
     `oci:${layout}:image`,
     `docker://${name}`,
   ]);
+}
+
+/**
+ * Builds a Dockerfile in a folder that contains busybox, and pushes the image to a registry on this machine in Docker's
+ * format.
+ */
+export async function pushBuilt(folder: string, name: string, dockerfile: readonly string[]): Promise<void> {
+  const context = await mkdtemp(join(folder, 'context-'));
+  await copyFile('/bin/busybox', join(context, 'busybox'));
+  await writeFile(join(context, 'Dockerfile'), dockerfile.join('\n'));
+  const place = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs'];
+  const build = ['build', '--tls-verify=false', '--isolation', 'chroot', '--format', 'docker', '--tag', name, context];
+  await run('buildah', [...place, ...build]);
+  await run('buildah', [...place, 'push', '--tls-verify=false', name]);
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const TESTS = dirname(dirname(fileURLToPath(import.meta.url)));
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 
-/** `file title` of every test of these files, by asking mocha, which makes titles as it loads them. */
+/** Returns `file title` of each test in these files. Mocha loads them, because titles can be computed. */
 export async function titlesOf(files: string[]): Promise<Set<string>> {
   const paths = files.map((file) => join(TESTS, `${file}.test.js`));
   const args = [MOCHA, '--no-package', '--dry-run', '--reporter', 'json', ...paths];

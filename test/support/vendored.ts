@@ -1,11 +1,14 @@
 import { cp, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { AppRepository } from './apps.js';
+import type { TestRepository } from './repositories.js';
 
 const MODULES = resolve(import.meta.dirname, '../../../node_modules');
 
-/** Commits packages of this clone, with all that they depend on: the application then needs no registry. */
-export async function vendor(repository: AppRepository, packages: readonly string[]): Promise<void> {
+/**
+ * Commits packages of this repository's node_modules with their dependencies, so that the application needs no
+ * registry.
+ */
+export async function vendor(repository: TestRepository, packages: readonly string[]): Promise<void> {
   const found = new Set<string>();
   const left = [...packages];
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
@@ -15,7 +18,7 @@ export async function vendor(repository: AppRepository, packages: readonly strin
       dependencies?: Record<string, string>;
     };
     left.push(...Object.keys(dependencies));
-    await cp(join(MODULES, name), join(repository.directory, 'node_modules', name), { recursive: true });
+    await cp(join(MODULES, name), join(repository.folder, 'node_modules', name), { recursive: true });
   }
   await repository.commit('Packages', {});
 }

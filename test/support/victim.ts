@@ -5,10 +5,13 @@ import { deploy, type Service } from './deployments.js';
 import type { Platform } from './platform.js';
 
 const PROBE_INTERVAL_MS = 100;
-/** A probe without an answer after this time counts as failed. A busy machine may delay one for seconds. */
+/**
+ * A request without an answer in this time has failed. It is long, because a busy machine may delay an answer by
+ * seconds.
+ */
 const PROBE_TIMEOUT_MS = 15_000;
 
-/** An ordinary service beside hostile ones: it is visited ten times a second while `duringAttack` runs. */
+/** A service of another tenant, to which requests are sent ten times a second during an attack. */
 export class Victim {
   readonly service: Service;
   readonly #platform: Platform;
@@ -24,7 +27,7 @@ export class Victim {
     return new Victim(platform, service);
   }
 
-  /** Runs the attack and fails if a visit to the victim failed meanwhile or a process of the platform has ended. */
+  /** Runs the attack. Fails if a request to the victim failed meanwhile, or if a process of the platform has ended. */
   async duringAttack(attack: () => Promise<unknown>): Promise<void> {
     const failures: string[] = [];
     const pending: Promise<void>[] = [];

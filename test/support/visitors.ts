@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const VISITORS = 4;
-/** Between two visits of one visitor: four make about eighty a second. Without it, they would take the processor from the platform. */
+/** Pause between two requests of one visitor. Without it, four visitors would take the processor from the platform. */
 const PAUSE_MS = 50;
 
 interface Visits {
-  /** The different answers, sorted, as `200 text`; an error has the status 0. */
+  /** The distinct answers, sorted, as `200 text`; a failed request has the status 0. */
   answers: string[];
   count: number;
 }
 
-/** Visits a service again and again while `work` is done. `get` is told the number of the visitor. */
+/** Sends requests to a service while `work` runs. `get` receives the number of the visitor. */
 export async function visitsDuring(
   work: () => Promise<unknown>,
   get: (visitor: number) => Promise<{ status: number; body: string }>,

@@ -5,17 +5,18 @@ import { insertDetection } from '../../shared/detections/store.js';
 import { ABANDONED, defineKind, RECORD_QUEUE, type WorkKind } from '../../shared/engine/kind.js';
 import type { WorkRow } from '../../shared/engine/transition.js';
 import { insertOperation } from '../../shared/operations/store.js';
+import { insertApply } from '../../shared/stacks/store.js';
 import type { Outcome, Work } from '../../workers/engine/perform-record.js';
 import { insertLogBatches } from '../../workers/logs/batch-store.js';
 import { makeService } from './factories.js';
-import { pretendLive } from './records.js';
+import { newEnvironment, pretendLive } from './records.js';
 import type { TestWorkshop } from './workshop.js';
 
-/** Records of every kind of work, for tests of the engine. */
+/** Creates records of each kind of work, for tests of the engine. */
 
 export type Row = WorkRow & { error: string; due_at: Date | null; finished_at: Date | null };
 
-/** A kind that uses every rule of the engine. No queue has its jobs. */
+/** A kind of work for tests, which uses every rule of the engine. No queue has its jobs. */
 export const SAMPLE = defineKind({
   table: 'sample_work',
   payload: 'sampleId',
@@ -42,7 +43,7 @@ export const SAMPLE_TABLE = `create table sample_work (
   due_at timestamptz, dispatches integer not null default 1, created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(), finished_at timestamptz)`;
 
-/** The event that follows in each state of a kind whose work has several steps. */
+/** State → the event that leads to the next one, for a kind whose work has several steps. */
 export const ROAD: Record<string, string> = {
   queued: 'imageFound',
   releasing: 'routeSwitched',
@@ -50,7 +51,6 @@ export const ROAD: Record<string, string> = {
 };
 
 export const done = async ({ record }: Work<Row>): Promise<Outcome> => ({ event: ROAD[record.status] ?? 'succeeded' });
-/** Makes a record of a kind in a workspace. */
 type Maker = (workshop: TestWorkshop, workspaceId: string) => Promise<string>;
 
 async function serviceIn({ database: { db } }: TestWorkshop, id: string) {
@@ -61,7 +61,7 @@ async function serviceIn({ database: { db } }: TestWorkshop, id: string) {
 const MAKERS: Record<string, Maker> = {
   operations: async (workshop, workspaceId) => {
     const { id: serviceId } = await serviceIn(workshop, workspaceId);
-    // The kind of operation that is done alone in its workspace.
+    // An operation of this kind waits until no other runs in its workspace.
     const input = { workspaceId, serviceId, kind: 'restore' as const, actor: 'test' };
     return (await workshop.database.db.transaction((trx) => insertOperation(trx, input))).id;
   },
@@ -103,6 +103,17 @@ const MAKERS: Record<string, Maker> = {
     const { id: service_id } = await serviceIn(workshop, workspaceId);
     return (await insertCommitEvent(workshop.database.db, { service_id, kind: 'push', actor: '' })) ?? '';
   },
+  stack_applies: async ({ database: { db } }, workspaceId) => {
+    const { environmentId } = await newEnvironment(db, workspaceId);
+    const [stack_id, id] = [uuidv7(), uuidv7()];
+    const place = { workspace_id: workspaceId, environment_id: environmentId };
+    await db('stacks').insert({ id: stack_id, ...place, name: `stack-${stack_id}` });
+    const asked = { actor: 'test', together: false, reads_protected: false, sealed_steps: Buffer.alloc(1) };
+    const plan = { changes: [], deploys: [], warnings: [] };
+    const steps = [{ op: 'stack.delete' as const }];
+    await db.transaction((trx) => insertApply(trx, { id, workspace_id: workspaceId, stack_id, ...asked, plan, steps }));
+    return id;
+  },
   sample_work: async ({ database: { db } }, workspaceId) => {
     const id = uuidv7();
     await db('sample_work').insert({ id, workspace_id: workspaceId, due_at: db.fn.now() });
@@ -110,7 +121,7 @@ const MAKERS: Record<string, Maker> = {
   },
 };
 
-/** Makes a record of a kind in a workspace, and returns its id. */
+/** Returns a function that creates a record of this kind in a workspace and returns its id. */
 export function recordMaker({ table }: WorkKind): Maker {
   const make = MAKERS[table];
   if (make === undefined) throw new Error(`write how a test makes a record of ${table}`);

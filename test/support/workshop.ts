@@ -23,15 +23,15 @@ import { FakeRuntime } from './fake-runtime.js';
 import { createTestDatabase, type TestDatabase } from './postgres.js';
 
 export const COMMIT = 'c'.repeat(40);
-/** A variable of every deployment, which no log and no error may show. */
+/** The value of a variable of each deployment, which no log and no error may contain. */
 export const SECRET = 'correct-horse-battery-staple';
 
-/** What the step of a service does; by default it succeeds at once. */
+/** Simulates a step of a service. Without a script, each step succeeds at once. */
 export type Script = (signal: AbortSignal) => Promise<unknown>;
 
 /**
- * Everything that the deployment driver and the handlers work with: a real database, lease keeper and log sink, and a
- * source, a builder, an image store and a runtime that tests script by the id of the service.
+ * What the deployment driver and the job handlers depend on: a real database, lease keeper and log sink, but fake
+ * sources, builders, images and replicas. Tests script the fakes by the service's id.
  */
 export class TestWorkshop {
   readonly database: TestDatabase;
@@ -39,13 +39,13 @@ export class TestWorkshop {
   readonly runtime: FakeRuntime;
   readonly sources = new Map<string, Script>();
   readonly builds = new Map<string, Script>();
-  /** The builds that began, in their order. */
+  /** The builds that were started, in order. */
   readonly buildRequests: BuildRequest[] = [];
-  /** What builds make. A site needs no replicas. */
+  /** The type of the images that builds make. A static site needs no replicas. */
   imageType: 'process' | 'static' = 'process';
-  /** Further parts of the manifests that builds make. */
+  /** Additional fields for the manifests that builds make. */
   imageParts: Partial<ImageManifest> = {};
-  /** Digests of the images that are on this host. */
+  /** Digests of the images on this host. */
   readonly images = new Set<string>();
   readonly #shared: Omit<JobDeps, 'workerId' | 'faults'>;
   readonly #dataDir: string;
@@ -72,7 +72,7 @@ export class TestWorkshop {
       builder: { build: (request, { signal }) => this.#build(request, signal), sweep: async () => 0 },
       images: { has: async ({ digest }) => this.images.has(digest), sweep: async () => 0 },
       dataBuilder: { build: () => Promise.reject(new Error('no databases here')) },
-      // No test of a workshop has a database.
+      // No test with this class deploys a database.
       data: { hostId: '' } as JobDeps['data'],
       toolchains: { restore: async (names) => [...names], sweep: async () => 0 },
     };
@@ -103,20 +103,22 @@ export class TestWorkshop {
     });
   }
 
-  /** One more worker. */
   async worker(): Promise<JobDeps> {
     const workerId = await makeWorker(this.database.db, 1);
     return { ...this.#shared, workerId, faults: new FaultWatch(this.#dataDir) };
   }
 
-  /** A worker that renews no lease: it learns of a cancellation or a lost lease only from its conditional writes. */
+  /**
+   * Creates a worker that does not renew leases: only its conditional writes tell it about a cancellation or a lost
+   * lease.
+   */
   async deafWorker(): Promise<JobDeps> {
     const { signal } = new AbortController();
     const hold: LeaseKeeper['hold'] = (_kind, lease) => ({ ...lease, signal, stop: () => undefined });
     return { ...(await this.worker()), leases: { hold } as LeaseKeeper };
   }
 
-  /** An admitted deployment, queued with a secret. `changes` are written over its row. */
+  /** Creates an admitted deployment that was queued with a secret. `changes` are written into its row. */
   async deployment(
     changes: Partial<Record<keyof DeploymentRow, unknown>> = {},
     service?: ServiceRow,
@@ -140,7 +142,7 @@ export class TestWorkshop {
     return row;
   }
 
-  /** Writes the note that a worker leaves when it hangs or crashes with this deployment. */
+  /** Writes the note that a worker leaves if it hangs or crashes with this deployment. */
   async noteFault({ id, fence }: DeploymentRow): Promise<void> {
     const folder = join(this.#dataDir, 'faults');
     await mkdir(folder, { recursive: true });
@@ -159,7 +161,6 @@ export class TestWorkshop {
     return row;
   }
 
-  /** The messages of a deployment that are in the log. */
   async messages(deploymentId: string): Promise<string[]> {
     const rows = await this.database.db('log_lines').where({ deployment_id: deploymentId }).orderBy('id');
     return rows.map((row) => row.message);
@@ -171,7 +172,7 @@ export class TestWorkshop {
     await rm(this.#dataDir, { recursive: true, force: true });
   }
 
-  /** A service is found by its workspace: each test service has one of its own. */
+  /** Finds the service by its workspace, because each test service is in its own workspace. */
   async #resolve(workspaceId: string, signal: AbortSignal): Promise<Origin> {
     const service = await this.database.db('services').where({ workspace_id: workspaceId }).first('id');
     await this.sources.get(service.id)?.(signal);
@@ -192,7 +193,7 @@ export class TestWorkshop {
   }
 }
 
-/** What a handler is given; the first try of several. */
+/** Returns the helpers that a job handler receives in its first attempt. */
 export function jobHelpers(changes: Partial<JobHelpers> = {}): JobHelpers {
   return {
     log: createLogger('test', 'silent'),
@@ -204,7 +205,7 @@ export function jobHelpers(changes: Partial<JobHelpers> = {}): JobHelpers {
   };
 }
 
-/** A script that waits for the signal and rejects with its reason; `onStart` is called when it begins. */
+/** Returns a script that waits until the signal aborts, and rejects with its reason. Calls `onStart` when it begins. */
 export function untilAborted(onStart: () => unknown): Script {
   return async (signal) => {
     await onStart();

@@ -14,7 +14,7 @@ async function pages(): Promise<string[]> {
 
 const withoutCode = (text: string): string => text.replace(/^```[\s\S]*?^```/gm, '');
 
-/** The anchors that GitHub gives to the headings of a page: the second heading of one text gets `-1`. */
+/** Returns the anchors that GitHub gives to a page's headings. The second heading with the same text gets `-1`. */
 function anchorsOf(text: string): Set<string> {
   const anchors = new Set<string>();
   for (const [, heading = ''] of withoutCode(text).matchAll(/^#{1,6} +(.+)$/gm)) {

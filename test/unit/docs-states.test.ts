@@ -8,7 +8,7 @@ import { TRANSITIONS } from '../../shared/deployments/model.js';
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 const SECTION = /<!-- states -->\n([\s\S]*?)<!-- \/states -->/;
 
-/** The lines of the section that name a transition; blank lines and the fence of a code block are left out. */
+/** Returns the section's lines that contain a transition. */
 function transitionLines(text: string): string[] {
   const section = SECTION.exec(text)?.[1] ?? '';
   return section

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const FOLDERS = ['api', 'workers', 'shared', 'migrations', 'test'];
 
-/** The headings of the specification, and its paragraphs that begin with a title such as "Create rules:". */
+/** Returns the specification's headings, and the titles with which its paragraphs begin, such as "Create rules:". */
 async function headingsOfSpecification(): Promise<Set<string>> {
   const text = await readFile(`${ROOT}/docs/specification.md`, 'utf8');
   return new Set(
@@ -13,7 +13,7 @@ async function headingsOfSpecification(): Promise<Set<string>> {
   );
 }
 
-/** What a text refers to: the heading, without the number of a rule and without the field that may follow. */
+/** Returns the headings that a text refers to, without the number of a rule and without the field that may follow. */
 function referencesIn(text: string): string[] {
   const joined = text.replaceAll(/\s*\n\s*(?:\*|\/\/)\s*/g, ' ');
   return [...joined.matchAll(/\(specification,? ([^)]*)\)/g)].map(([, reference = '']) =>
@@ -52,7 +52,7 @@ describe('References to the specification', () => {
 
 describe('Documents', () => {
   const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs'];
-  /** Paths of source files in backticks: from the root, or from a folder that the text has named before. */
+  /** Paths of source files in backticks, from the root or from a folder that the text has named before. */
   const PATHS = /`((?:[\w-]+\/)+[\w.-]+\.ts)`/g;
 
   it('name source files that exist', async () => {

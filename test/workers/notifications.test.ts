@@ -9,13 +9,14 @@ import type { ServiceRow } from '../../shared/services/rows.js';
 import type { WorkspaceConfiguration } from '../../shared/workspaces/model.js';
 import { sendDeploymentMails } from '../../workers/notifications/deployment-mails.js';
 import { claimNotifications } from '../../workers/notifications/store.js';
-import { makeRepository, nodeServer } from '../support/apps.js';
+import { nodeServer } from '../support/apps.js';
 import { createService, ended, queueDeploy } from '../support/deployments.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../support/factories.js';
 import { startPlatform } from '../support/platform.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { eventually } from '../support/processes.js';
 import { applyEvent, claimDeployment } from '../support/records.js';
+import { createPlatformRepository } from '../support/repositories.js';
 import { startSmtp, type TestSmtp } from '../support/smtp.js';
 
 const log = createLogger('test', 'silent');
@@ -185,7 +186,7 @@ describe('Deploy notifications', () => {
     this.timeout(240_000);
     const env = { SMTP_URL: smtp.url, MAIL_FROM: 'ranvier@example.com' };
     const platform = await startPlatform({ engine: 'postgres', env });
-    const repository = await makeRepository(nodeServer('notified'));
+    const repository = await createPlatformRepository(nodeServer('notified'));
     try {
       const settings = { deployNotifications: 'all', notificationEmail: TEAM };
       await platform.database.db('workspaces').update({ configuration: JSON.stringify(settings) });

@@ -6,7 +6,7 @@ import { ERROR_REGISTRY, type ErrorCode } from '../../../shared/core/error-regis
 import { type Json, type TestApi, useTestApi } from '../../support/api.js';
 import { assertConforms, DOCUMENT, OPERATIONS } from '../../support/openapi.js';
 
-/** What the rules of OpenAPI 3.1 ask of the parts that our document uses. */
+/** The rules of OpenAPI 3.1 for the parts that our document uses. */
 const REFERENCE = {
   type: 'object',
   required: ['$ref'],
@@ -299,12 +299,15 @@ describe('The OpenAPI document', () => {
     }
   });
 
-  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, detection, domain checks, shells, tunnels, credentials, invitations and new keys', () => {
+  it('Idempotency-Key is a parameter of every write but the canvas’, the sessions’, plans, detection, domain checks, shells, tunnels, credentials, invitations and new keys', () => {
     const without = OPERATIONS.filter(
       ({ method, operation }) => method !== 'GET' && !JSON.stringify(operation.parameters).includes('Idempotency-Key'),
     ).map(({ fullPath }) => fullPath);
     expect(without.filter((path) => path.startsWith('/api/v1'))).to.deep.equal([
       '/api/v1/workspaces/{workspaceId}/webhooks',
+      '/api/v1/workspaces/{workspaceId}/stacks/plan',
+      '/api/v1/workspaces/{workspaceId}/stacks/import',
+      '/api/v1/workspaces/{workspaceId}/templates/{templateName}/fill',
       '/api/v1/workspaces/{workspaceId}/detect',
       '/api/v1/workspaces/{workspaceId}/services/{serviceId}/shells',
       '/api/v1/workspaces/{workspaceId}/services/{serviceId}/tunnels',
@@ -320,7 +323,7 @@ describe('The OpenAPI document', () => {
   const FIELDS = {
     Workspace: 'id name plan role billing entitlements configuration',
     WorkspaceConfiguration:
-      'allowOverages avatarColor budget budgetAlerts buildConcurrency currency defaultRegion deployNotifications description includePreviewLogs notificationEmail overlappingDeploys previewNotifications requireMfa securityContact timezone',
+      'allowOverages avatarColor budget budgetAlerts buildConcurrency currency defaultRegion deployNotifications description includePreviewLogs notificationEmail overlappingDeploys previewNotifications recordShells requireMfa securityContact timezone',
     Project: 'id name description color environments createdAt updatedAt',
     Service:
       'id name kind archived configuration projectId environmentId environmentGroupIds status displayStatus lifecycleStatus healthStatus healthCheckedAt runtimeDetail url internalHost deploymentId deploymentUpdatedAt liveDeploymentId estimatedMonthly createdAt updatedAt deletedAt deletionRequestedAt',

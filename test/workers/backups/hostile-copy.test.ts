@@ -6,9 +6,10 @@ import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { newArchiveKey } from '../../../workers/backups/archive-cipher.js';
-import { ArchiveWriter, type Manifest, unpackArchive } from '../../../workers/backups/backup-archive.js';
+import { ArchiveWriter, type Manifest } from '../../../workers/backups/backup-archive.js';
 import { checkPostgres } from '../../../workers/backups/postgres-check.js';
 import { copyPostgres } from '../../../workers/backups/postgres-source.js';
+import { unpackArchive } from '../../../workers/backups/read-archive.js';
 import { DATA } from '../../../workers/data/data-host.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
@@ -18,8 +19,8 @@ const KEY = newArchiveKey();
 const NEVER = new AbortController().signal;
 
 /**
- * What the owner of a database, who is no superuser, leaves in it. In a server that started after now, each function writes a file
- * if a superuser calls it, and fails otherwise.
+ * What a hostile owner of a database leaves in it. In a server that started after now, each function writes a file if a
+ * superuser calls it, and fails otherwise.
  */
 const trapsOf = (folder: string) => `
   create schema evil;
@@ -58,7 +59,7 @@ const trapsOf = (folder: string) => `
   create view looks as select evil.key(body) as body from notes;
   alter database shop set search_path = evil, pg_catalog;`;
 
-/** Settings of a database that would stop a check, if they held for it. */
+/** Settings of a database that would make a check fail if they applied to it. */
 const OBSTACLES = `
   alter database store set role = owner;
   alter database store set default_transaction_read_only = on;

@@ -9,9 +9,10 @@ import { expect } from 'chai';
 import type pg from 'pg';
 import { createLogger } from '../../../shared/core/log.js';
 import { newArchiveKey } from '../../../workers/backups/archive-cipher.js';
-import { ArchiveWriter, type Manifest, unpackArchive } from '../../../workers/backups/backup-archive.js';
+import { ArchiveWriter, type Manifest } from '../../../workers/backups/backup-archive.js';
 import { checkPostgres } from '../../../workers/backups/postgres-check.js';
 import { copyPostgres, type PostgresFacts } from '../../../workers/backups/postgres-source.js';
+import { unpackArchive } from '../../../workers/backups/read-archive.js';
 import { DATA } from '../../../workers/data/data-host.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
@@ -21,7 +22,7 @@ const KEY = newArchiveKey();
 const SEALED = Buffer.from('a sealed key');
 const NEVER = new AbortController().signal;
 const FIRST_ROWS = 20_000;
-/** From here on each writer adds one row at a time. */
+/** Beyond this number, each writer adds single rows. */
 const MANY_ROWS = 60_000;
 const PAUSE_MS = 5;
 
@@ -31,9 +32,9 @@ describe('The copy of a PostgreSQL', function () {
   let dataDir: string;
   let sandbox: Sandbox;
   let manifest: Manifest;
-  /** Rows that were acknowledged before the copy was complete. */
+  /** Rows that the server confirmed before the copy was complete. */
   let acknowledged = 0;
-  /** The file of an index in the copy; a test truncates its table later, which gives it another one. */
+  /** The file of an index in the copy. A test truncates the table later, which moves the index to another file. */
   let indexFile: string;
   let checks = 0;
 
@@ -63,7 +64,7 @@ describe('The copy of a PostgreSQL', function () {
     if (dataDir) await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** Four writers insert while the copy is made, and go on until it is complete. */
+  /** Makes a copy while four writers insert rows. */
   async function copyUnderLoad(dataFolder: string | null = server.dataFolder) {
     const writing = { on: true, rows: FIRST_ROWS };
     const clients = await Promise.all([1, 2, 3, 4].map(() => server.connect('shop')));
@@ -90,7 +91,7 @@ describe('The copy of a PostgreSQL', function () {
     return { archive: await content, acknowledged: before };
   }
 
-  /** A copy of the unpacked archive that the test may damage. */
+  /** Unpacks the archive into a folder that the test may damage. */
   async function unpacked(): Promise<{ folder: string; manifest: Manifest }> {
     const folder = join(dataDir, `check-${++checks}`);
     await mkdir(folder, { mode: 0o700 });

@@ -7,9 +7,10 @@ import { expect } from 'chai';
 import { createLogger } from '../../../shared/core/log.js';
 import { postgresSettings } from '../../../shared/data/model.js';
 import { newArchiveKey } from '../../../workers/backups/archive-cipher.js';
-import { ArchiveWriter, unpackArchive } from '../../../workers/backups/backup-archive.js';
+import { ArchiveWriter } from '../../../workers/backups/backup-archive.js';
 import { checkPostgres } from '../../../workers/backups/postgres-check.js';
 import { copyPostgres } from '../../../workers/backups/postgres-source.js';
+import { unpackArchive } from '../../../workers/backups/read-archive.js';
 import { createToolchains, type ToolchainStore } from '../../../workers/builders/toolchains/toolchain-store.js';
 import { DATA } from '../../../workers/data/data-host.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
@@ -18,7 +19,7 @@ import { startPostgresServer } from '../../support/data-servers.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 
 const NEVER = new AbortController().signal;
-/** The last one with the old functions of a backup. TEST_POSTGRES_VERSIONS=13,14,15,16,17 tests them all. */
+/** By default the last version with the old functions for backups. TEST_POSTGRES_VERSIONS=13,14,15,16,17 tests all. */
 const VERSIONS = (process.env.TEST_POSTGRES_VERSIONS ?? '14').split(',');
 
 describe('A backup of an older PostgreSQL', function () {

@@ -7,7 +7,8 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { createLogger } from '../../../shared/core/log.js';
 import { newArchiveKey } from '../../../workers/backups/archive-cipher.js';
-import { ArchiveWriter, type Manifest, unpackArchive } from '../../../workers/backups/backup-archive.js';
+import { ArchiveWriter, type Manifest } from '../../../workers/backups/backup-archive.js';
+import { unpackArchive } from '../../../workers/backups/read-archive.js';
 import { checkRedis } from '../../../workers/backups/redis-check.js';
 import { copyRedis } from '../../../workers/backups/redis-source.js';
 import { DATA } from '../../../workers/data/data-host.js';
@@ -42,7 +43,7 @@ describe('The copy of a Redis', () => {
     if (dataDir) await rm(dataDir, { recursive: true, force: true });
   });
 
-  /** Through files of this host, or sent by the server as to a replica. */
+  /** Makes a copy from the files of this host; without `dataFolder`, the server sends it as to a replica. */
   async function copy(dataFolder: string | null = server.dir): Promise<{ folder: string; manifest: Manifest }> {
     const archive = new ArchiveWriter();
     const content = buffer(archive.stream(KEY, Buffer.from('sealed')));

@@ -30,7 +30,7 @@ const S3 = {
 
 interface Place {
   store: BackupStore;
-  /** Everything that the store holds, as it names it itself. */
+  /** Lists all objects by the names that the store uses itself. */
   raw: () => Promise<string[]>;
   end: () => Promise<void>;
 }

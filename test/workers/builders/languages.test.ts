@@ -94,7 +94,7 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
     return { ...image, lines };
   }
 
-  /** What the application answers when it runs as a replica does. */
+  /** Runs the application as a replica would, and returns its answer. */
   async function answerOf({ digest, manifest }: Awaited<ReturnType<typeof build>>, expected: string): Promise<string> {
     const [port = 0] = await freePorts(1);
     const id = `language-${number}`;
@@ -137,7 +137,7 @@ describe(`Projects of every language${hasGit ? '' : ': git is not installed'}`, 
         const image = await build(repository, sample);
         expect(await answerOf(image, sample.expects.body)).to.equal(sample.expects.body);
         if (sample.keeps === true) {
-          await repository.commit({ 'README.md': 'Changed' }, 'Change what decides nothing');
+          await repository.commit('Change what decides nothing', { 'README.md': 'Changed' });
           expect((await build(repository, sample)).lines).to.include(TAKEN_OVER);
         }
       } finally {

@@ -3,6 +3,7 @@ import { chmod, chown, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { signalGroup } from '../../../shared/core/signal-process.js';
 import { phpServer } from '../../../workers/builders/languages/php-server.js';
 import { eventually, freePorts, processesWith } from '../../support/processes.js';
 import { writeFiles } from '../../support/repositories.js';
@@ -27,7 +28,7 @@ echo implode(' ', [php_sapi_name(), $_SERVER['REQUEST_URI'], $_SERVER['HTTPS'] ?
   'vendor/x.js': 'script',
 };
 
-/** Each row leaves out programs of the host. */
+/** Each row hides some programs of the host. */
 const SERVERS: readonly [name: string, needs: string, without: RegExp, sapi: string][] = [
   ['nginx', 'nginx', /^caddy$/, 'fpm-fcgi'],
   ['Caddy', 'caddy', /^nginx$/, 'fpm-fcgi'],
@@ -45,7 +46,8 @@ describe('The server of PHP projects', function () {
     await chmod(root, 0o755);
   });
   afterEach(async () => {
-    child?.kill('SIGTERM');
+    // PHP's own server does not end its workers.
+    if (child?.pid) signalGroup(child.pid, 'SIGTERM');
     await eventually(
       'the end of the server',
       () => child === null || child.exitCode !== null || child.signalCode !== null,
@@ -53,7 +55,7 @@ describe('The server of PHP projects', function () {
     await rm(root, { recursive: true, force: true });
   });
 
-  /** The address of a server that answers. */
+  /** Starts a server, and returns its address once it answers. */
   async function start(without: RegExp): Promise<string> {
     const [programs, app, temporary] = ['bin', 'app', 'tmp'].map((name) => join(root, name)) as [
       string,
@@ -78,6 +80,7 @@ describe('The server of PHP projects', function () {
       cwd: app,
       env: { PATH: programs, PORT: String(port), TMPDIR: temporary, HOME: temporary, WORD: 'word' },
       stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
       ...(isRoot ? { uid: USER, gid: USER } : {}),
     });
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (output += data));

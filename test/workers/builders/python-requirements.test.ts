@@ -10,7 +10,7 @@ import { python } from '../../../workers/builders/languages/python.js';
 const run = promisify(execFile);
 const REGISTRY = '{ registry = "https://pypi.org/simple" }';
 
-/** Files → the commands of pip, and the lines of what they install and of the versions that they are held to. */
+/** Files of a project → pip's commands, the requirements that they install, and the constraints. */
 const PROJECTS: readonly [
   name: string,
   files: Record<string, string>,

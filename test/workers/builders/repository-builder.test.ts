@@ -17,16 +17,15 @@ import { BuildError } from '../../../workers/failures/explained-errors.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { Sandbox } from '../../../workers/sandbox/sandbox.js';
 import { GitSource } from '../../../workers/sources/git-source.js';
+import { nodeServer, pythonServer } from '../../support/apps.js';
 import { BUILD_ENVIRONMENT, hasRegistry } from '../../support/npm-registry.js';
 import {
   builtSite,
   createRepository,
   type Files,
   hasGit,
-  nodeServer,
   npmServer,
   packageJson,
-  pythonServer,
   type TestRepository,
 } from '../../support/repositories.js';
 
@@ -105,7 +104,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     return { ...image, folder: images.pathOf(image.digest), lines, output: lines.join('\n') };
   }
 
-  /** The output of a command that runs in an image like its application. */
+  /** Runs a command in an image as its application would run, and returns the output. */
   async function runIn({ folder, manifest }: Awaited<ReturnType<typeof build>>, command: string): Promise<string[]> {
     const directory = await mkdtemp(join(dataDir, 'run-'));
     const lines: string[] = [];
@@ -141,7 +140,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     throw new Error('the build succeeded');
   }
 
-  /** A project with this shell command as its build script. */
+  /** Builds a project whose build script is this shell command. */
   const script = (command: string): Files => ({
     'package.json': packageJson({ scripts: { build: command, start: 'node x' } }),
   });
@@ -293,7 +292,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
     });
     repositories.push(repository);
     await writeFile(join(repository.folder, 'greet-1.0-py3-none-any.whl'), await readFile(wheel));
-    await repository.commit({});
+    await repository.commit('Add a wheel', {});
     const commitSha = await repository.git('rev-parse', 'HEAD');
     const built = await build({
       files: {},
@@ -334,7 +333,7 @@ describe(`Builds of repositories${hasGit ? '' : ': git is not installed'}`, func
       .to.match(/4 files are left out/)
       .and.match(/\/apps\/web$/m);
     expect(await failure({ files, configuration: { rootDirectory: 'nope' } })).to.match(
-      /rootDirectory "nope" does not exist; the folder has: README\.md, apps\/, package\.json/,
+      /rootDirectory "nope" does not exist; the folder has: Procfile, README\.md, apps\/, server\.js/,
     );
     const linked: Files = { ...nodeServer('x'), out: { link: '/etc' } };
     expect(await failure({ files: linked, configuration: { rootDirectory: 'out' } })).to.match(/leads out/);
@@ -555,7 +554,7 @@ async function processes(pattern: string): Promise<string> {
   return stdout;
 }
 
-/** A package with one command, as a file that pip installs without an index. */
+/** Builds a wheel with one command, which pip installs without an index. */
 async function makeWheel(folder: string): Promise<string> {
   const path = join(folder, 'greet-1.0-py3-none-any.whl');
   const program = `import sys, zipfile

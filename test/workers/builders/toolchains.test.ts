@@ -19,7 +19,10 @@ import { createRepository, type Files, hasGit, packageJson, type TestRepository 
 
 const log = createLogger('test', 'silent');
 
-/** An application with a dependency in its own repository. Its build and its start print what runs them. */
+/**
+ * An application with a dependency in its own repository. Its build and its start command print the tools that run
+ * them.
+ */
 function application(fields: object, files: Files = {}): Files {
   return {
     'package.json': packageJson({
@@ -96,7 +99,7 @@ describe(`Tools that projects name${missing.length > 0 ? `: ${missing.join(' and
     if (root) await rm(root, { recursive: true, force: true });
   });
 
-  /** Builds the repository and runs its start command as a replica would. Returns the log, then the output. */
+  /** Builds the repository, and runs its start command as a replica would. Returns the log and the output. */
   async function deploy(files: Files): Promise<{ build: string; tools: string[]; output: string }> {
     const repository = await createRepository(files);
     repositories.push(repository);

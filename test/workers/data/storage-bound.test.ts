@@ -15,7 +15,7 @@ import { makeService } from '../../support/factories.js';
 import { pretendLive } from '../../support/records.js';
 import { TestWorkshop } from '../../support/workshop.js';
 
-/** What fills the storage of the plan in this test, in bytes. Each measured byte counts for as many as that makes. */
+/** Bytes that fill the storage of the plan in this test. Measured bytes are multiplied accordingly. */
 const ROOM_BYTES = 24 * 1024 * 1024;
 const ROWS = 200;
 
@@ -27,7 +27,7 @@ describe('The storage bound of a database that is filled', function () {
   let serviceId: string;
   let deploymentId: string;
   let tenant: { user: string; password: string; database: string };
-  /** Rows that the server has acknowledged. */
+  /** Rows that the server has confirmed. */
   let written = 0;
 
   before(async () => {
@@ -84,7 +84,7 @@ describe('The storage bound of a database that is filled', function () {
       (error: { code?: string }) => error.code ?? String(error),
     );
   const state = async () => (await findDataServer(workshop.database.db, serviceId))?.storage_state;
-  /** Writes as a tenant does who ignores the default of its transactions, until the state changes or it is refused. */
+  /** Writes like a tenant who overrides the default of transactions, until the state changes or a write is refused. */
   async function fill(until: string): Promise<void> {
     const client = await connect();
     while ((await state()) !== until) {

@@ -10,7 +10,7 @@ import { eventually } from '../../support/processes.js';
 
 const WATCH = new URL('../../../workers/deploy/fault-watch.js', import.meta.url).href;
 const TICK_MS = 20;
-/** Half a second: a busy machine may hold a process up for a moment. */
+/** Half a second, because a busy machine may stall a process for a moment. */
 const LIMIT_MS = 500;
 
 describe('The watch over a worker', () => {

@@ -7,7 +7,7 @@ import { ask, Bench, HOST, proxied, type TestEdge } from './support.js';
 
 const RUNS = 250;
 
-/** How a hostile application answers: it sends pieces, then ends the connection in one of these ways. */
+/** How a hostile application answers: it sends chunks, and then ends the connection in one of these ways. */
 interface Script {
   pieces: Buffer[];
   end: 'fin' | 'reset' | 'stay';
@@ -76,7 +76,7 @@ const script: fc.Arbitrary<Script> = fc.record({
   end: fc.constantFrom('fin', 'reset', 'stay'),
 });
 
-/** What follows the first answer on its connection; '' if that one has not ended. */
+/** Returns what follows the first answer on its connection; '' if that answer has not ended. */
 function afterFirst(text: string, method: string): string {
   const [head = ''] = text.split('\r\n\r\n', 1);
   let rest = text.slice(head.length + 4);
@@ -141,7 +141,10 @@ describe('The edge before hostile replicas', function () {
 
   const NEXT = 'GET /next HTTP/1.1\r\nHost: fine.test\r\nConnection: close\r\n\r\n';
 
-  /** Sends a request and one to the neighbour on the same connection; returns what arrives until it closes or 40 ms are over. */
+  /**
+   * Sends a request, and one to another service on the same connection. Returns what arrives until the connection
+   * closes or 40 ms have passed.
+   */
   async function provoke(request: string, reads: boolean): Promise<string> {
     const socket = connect(edge.port, '127.0.0.1');
     let text = '';

@@ -9,7 +9,7 @@ import { Connections } from '../../../workers/edge/proxy/visitors/bounded-connec
 import { eventually } from '../../support/processes.js';
 import { Bench, HOST, proxied, sendRaw, type TestEdge } from './support.js';
 
-/** Data that does not compress, so that a compressed answer fills the buffers too. */
+/** Random data, so that compressed answers fill the buffers too. */
 const TEXT = randomBytes(48 * 1024).toString('base64');
 
 describe('edge limits', () => {
@@ -24,7 +24,7 @@ describe('edge limits', () => {
     await bench.close();
   });
 
-  /** Sends a request from this address and reads nothing of the answer. */
+  /** Sends a request from this address, and does not read the answer. */
   async function silent(edge: TestEdge, from: string, path = '/', headers = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: edge.port, localAddress: from });
     socket.on('error', () => undefined);
@@ -34,7 +34,10 @@ describe('edge limits', () => {
     return socket;
   }
 
-  /** `/endless` sends without end, `/quiet` begins an event stream, `/socket` floods a WebSocket, others say "fine". */
+  /**
+   * Starts an edge with these limits. `/endless` sends without end, `/quiet` begins an event stream, `/socket` floods a
+   * WebSocket, and other paths answer "fine".
+   */
   async function edgeWith(limits: object): Promise<TestEdge> {
     const replica = await bench.replica((req, res) => {
       if (req.url === '/quiet') {

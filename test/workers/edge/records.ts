@@ -8,7 +8,7 @@ export interface Service {
   slug: string;
 }
 
-/** Writes those of the platform's records that the edge reads. */
+/** Writes the records that the edge reads. */
 export class Records {
   readonly #db: Db;
   readonly #workspaceId = randomUUID();
@@ -28,7 +28,10 @@ export class Records {
     return { id, slug };
   }
 
-  /** Makes a release with these ready replicas live in one commit. Returns the version that edges must reach. */
+  /**
+   * Makes a release with these ready replicas live in one transaction. Returns the version of the routes that edges
+   * must reach.
+   */
   release(service: Service, replicas: readonly TestReplica[]): Promise<number> {
     const ids = { workspace_id: this.#workspaceId, service_id: service.id };
     const manifest = { type: 'process', publishDirectory: '' };

@@ -48,7 +48,7 @@ describe('edge and PostgreSQL', () => {
     await bench.close();
   });
 
-  /** An edge with the same parts as the process: listener, sync, proxy. */
+  /** Starts an edge with the parts of the real process: listener, route sync and proxy. */
   async function startEdge(): Promise<{ edge: TestEdge; sync: RouteSync; id: string }> {
     const identity = { id: randomUUID(), host: 'test', pid: process.pid };
     const edge: TestEdge = await bench.edge({ refresh: (id) => sync.reload(id) });

@@ -13,7 +13,7 @@ export interface Answer {
   headers: IncomingHttpHeaders;
   text: string;
   body: Buffer;
-  /** The connection ended before the answer did. */
+  /** True if the connection ended before the end of the answer. */
   cut: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface AskOptions {
   body?: Buffer | string;
 }
 
-/** Sends a request to the edge on a new connection. Rejects only if no answer began. */
+/** Sends a request to the edge on a new connection. Rejects only if the edge sends no answer. */
 export function ask(port: number, path: string, options: AskOptions = {}): Promise<Answer> {
   const { method = 'GET', host = HOST, headers = {}, body } = options;
   return new Promise((resolve, reject) => {
@@ -48,7 +48,7 @@ export function ask(port: number, path: string, options: AskOptions = {}): Promi
   });
 }
 
-/** Sends these bytes and returns all that comes back until the edge closes the connection. */
+/** Sends raw bytes, and returns everything that the edge answers until it closes the connection. */
 export async function sendRaw(port: number, bytes: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   let text = '';
@@ -68,12 +68,12 @@ export interface TestReplica {
 export type TestEdge = Edge & { readonly port: number };
 export type TestEdgeOptions = Pick<NodeEdgeOptions, 'imagesDir' | 'log' | 'refresh' | 'timeouts' | 'limits'>;
 
-/** An implementation of the edge that the contract's tests run against. */
+/** An implementation of the edge, against which the contract's tests run. */
 export interface EdgeKind {
   name: string;
-  /** An edge that does not listen yet. Its services are below the domain "test". */
+  /** Creates an edge, which does not listen yet. Its services have names below the domain "test". */
   create(options: TestEdgeOptions): Promise<TestEdge>;
-  /** How many times the tests swap the table under load. */
+  /** How often the tests replace the route table under load. */
   swaps: number;
 }
 
@@ -83,7 +83,7 @@ export const nodeKind: EdgeKind = {
   swaps: 200,
 };
 
-/** The servers and edges of one test; `close` ends them all. */
+/** The servers and edges of one test. `close` ends all of them. */
 export class Bench {
   readonly #kind: EdgeKind;
   readonly #closers: (() => Promise<unknown> | unknown)[] = [];
@@ -93,7 +93,7 @@ export class Bench {
     this.#kind = kind;
   }
 
-  /** A real HTTP server on a free port, which serves as a replica. */
+  /** Starts an HTTP server on a free port that serves as a replica. */
   async replica(handler: RequestListener): Promise<TestReplica> {
     const server = createServer(handler);
     server.listen(0, '127.0.0.1');
@@ -105,7 +105,7 @@ export class Bench {
     return { id: this.#nextId(), address: '127.0.0.1', port: (server.address() as AddressInfo).port, server };
   }
 
-  /** An address on which nothing listens. */
+  /** Returns a replica whose port refuses connections. */
   async deadReplica(): Promise<TestReplica> {
     const replica = await this.replica(() => undefined);
     replica.server.close();
@@ -135,7 +135,7 @@ export class Bench {
   }
 }
 
-/** A table with one proxied host. */
+/** Builds a route table with one host. */
 export function proxied(replicas: readonly TestReplica[], overrides: Partial<Route> = {}): RouteTable {
   return tableWith({
     target: { type: 'proxy', replicas: replicas.map(({ id, address, port }) => ({ id, address, port })) },

@@ -17,10 +17,10 @@ import { type Row, recordMaker } from '../../support/work-records.js';
 import { TestWorkshop, untilAborted } from '../../support/workshop.js';
 
 const log = createLogger('test', 'silent');
-/** Longer than a lost job needs to be found on a machine that is busy. */
+/** Longer than a busy machine needs to find a lost job, in milliseconds. */
 const LONG_MS = 90_000;
 
-/** A record of each kind, on its way through a real queue. The work of a record is scripted by its id. */
+/** Records of each kind, which pass through a real queue. The work of a record is scripted by its id. */
 class Road {
   readonly workshop: TestWorkshop;
   readonly engine: Engine;
@@ -51,7 +51,7 @@ class Road {
     return this.workshop.database.db;
   }
 
-  /** A record that is due. */
+  /** Creates a record that is due. */
   async record(kind: WorkKind): Promise<string> {
     const { id: workspaceId } = await makeWorkspace(this.db);
     const id = await recordMaker(kind)(this.workshop, workspaceId);
@@ -59,7 +59,7 @@ class Road {
     return id;
   }
 
-  /** A worker that takes jobs of all queues. */
+  /** Starts a worker for the jobs of all queues. */
   async worker(): Promise<WorkerPool> {
     const handlers = scriptedHandlers((id, signal) => {
       this.begun.set(id, this.times(id) + 1);
@@ -70,7 +70,7 @@ class Road {
     return pool;
   }
 
-  /** How often the work of a record has begun. */
+  /** Returns how often the work of a record has begun. */
   times(id: string): number {
     return this.begun.get(id) ?? 0;
   }
@@ -88,13 +88,13 @@ class Road {
     await eventually(`the work of ${kind.table} has begun`, async () => this.times(id) > 0, LONG_MS);
   }
 
-  /** The queues lose every job. */
+  /** Deletes all jobs from the queues. */
   async flush(): Promise<void> {
     if (this.redis !== null) return this.redis.flush();
     for (const queue of Object.values(this.engine.queues)) await queue.obliterate({ force: true });
   }
 
-  /** Looks for lost jobs, as if the record had waited for long. */
+  /** Searches for lost jobs, as if the record had waited for a long time. */
   async reconcile(kind: WorkKind, id: string): Promise<void> {
     if (kind.abandoned === null) return;
     await this.db(kind.table)
@@ -125,7 +125,7 @@ type Case = [
 
 const isFound = ({ abandoned }: WorkKind) => abandoned !== null;
 
-/** What happens to a record of each kind. Nothing works on it when a case begins. */
+/** Cases for a record of each kind. At the beginning of a case, no worker has claimed it. */
 const CASES: Case[] = [
   [
     'is done once',

@@ -2,23 +2,25 @@ import { expect } from 'chai';
 import { ReleaseError } from '../../../workers/failures/explained-errors.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 
-/** A runtime under test and releases for it. */
+/** A runtime driver under test, and releases for it. */
 export interface Harness {
   runtime: RuntimeDriver;
-  /** A release with this many replicas that becomes ready. */
+  /** Creates a release whose replicas become ready. */
   healthy(replicas: number): Promise<ReleaseSpec>;
-  /** A release whose replicas fail to start. */
+  /** Creates a release whose replicas fail to start. */
   broken(): Promise<ReleaseSpec>;
-  /** A release that never becomes ready and never fails. */
+  /** Creates a release whose replicas never become ready and never fail. */
   slow(): Promise<ReleaseSpec>;
-  /** From now on new replicas and commands of this release fail. */
+  /** Makes later replicas and commands of this release fail. */
   breakNow(spec: ReleaseSpec): Promise<void>;
   close(): Promise<void>;
 }
 
 const never = new AbortController().signal;
 
-/** The tests that every runtime must pass (`workers/runtime/runtime-driver.ts`). Skipped if a reason is given. */
+/**
+ * The tests that every runtime driver must pass (`workers/runtime/runtime-driver.ts`). With a reason, they are skipped.
+ */
 export function describeRuntime(name: string, open: () => Promise<Harness>, without = ''): void {
   describe(`Runtime conformance: ${name}${without === '' ? '' : ` (${without})`}`, () => {
     let harness: Harness;

@@ -28,7 +28,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres.js
 import { removeCgroupFolders, tokenOf } from '../sandbox/support.js';
 import { goLive, storeRelease } from './release-record.js';
 
-/** Listens on PORT, prints what happens, ends gracefully on TERM. `/die` ends it, `/slow` answers late. */
+/** A server that logs its events and ends gracefully on SIGTERM. `/die` ends it, `/slow` answers late. */
 const SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
@@ -51,13 +51,13 @@ export interface App {
   live?: boolean;
 }
 
-/** A host that runs releases, with a database of its own. */
+/** A host that runs releases, with its own database. */
 export class TestHost {
   readonly database: TestDatabase;
   readonly config: Config;
   readonly sandbox: Sandbox;
   readonly hostId = randomUUID();
-  /** The lines that reached the log, by deployment. */
+  /** Id of a deployment → the lines that reached its log. */
   readonly lines = new Map<string, string[]>();
   readonly #specs = new Map<string, ReleaseSpec>();
   readonly #open: { close(): Promise<void> }[] = [];
@@ -86,7 +86,7 @@ export class TestHost {
     return new TestHost(database, config, sandbox);
   }
 
-  /** A worker process of its own on this host; it puts lines into `log_batches`. Resolves when it leads the host. */
+  /** Starts a worker process on this host, which stores log lines in `log_batches`. Resolves when it leads the host. */
   async worker(): Promise<ChildProcess> {
     const worker = fork(fileURLToPath(new URL('./worker-process.js', import.meta.url)), [], {
       env: {
@@ -109,7 +109,10 @@ export class TestHost {
     return worker;
   }
 
-  /** A worker's runtime on this host. Several compete to lead it; one that does not lead only records what it wants. */
+  /**
+   * Creates a worker's runtime driver on this host. If there are several, one leads; the others only record what they
+   * want.
+   */
   async runtime({ asksOnly = false } = {}): Promise<RuntimeDriver> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
@@ -141,7 +144,7 @@ export class TestHost {
     return runtime;
   }
 
-  /** The lines count only when their transaction commits. */
+  /** Log lines count only once their transaction has committed. */
   async #append(batch: { deploymentId: string; lines: LogLine[] }, trx: Transaction): Promise<void> {
     void trx.executionPromise.then(
       () => {
@@ -153,7 +156,7 @@ export class TestHost {
     );
   }
 
-  /** A service with a deployment and an image, ready to be released. */
+  /** Creates a service with a deployment and an image, ready for a release. */
   async app(app: App = {}): Promise<ReleaseSpec> {
     const spec = await storeRelease(this.database.db, {
       kind: app.kind,
@@ -193,7 +196,7 @@ export class TestHost {
     await this.sandbox.sweep(async () => () => false);
     await this.database.drop();
     await removeCgroupFolders(this.config.dataDir);
-    // Replicas outlive their worker, and so do the rules of their ports. A worker that was killed leaves them as well.
+    // Replicas outlive their worker, and so do the firewall rules of their ports.
     spawnSync('nft', ['delete', 'table', 'inet', `${TABLE_PREFIX}${tokenOf(await realpath(this.config.dataDir))}`]);
     await rm(this.config.dataDir, { recursive: true, force: true });
   }
@@ -201,7 +204,7 @@ export class TestHost {
 
 export const never = new AbortController().signal;
 
-/** Sends a request to a replica and returns the text of its answer. */
+/** Sends a request to a replica, and returns the text of the answer. */
 export async function ask(replica: Pick<ReplicaRow, 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${replica.port}${path}`, { headers: { connection: 'close' } });
   return response.text();

@@ -16,7 +16,7 @@ export interface ReleaseInit {
   environment?: Record<string, string> | undefined;
 }
 
-/** A service with a deployment and an image in the tables, ready to be released, as a finished build leaves them. */
+/** Stores a service with a deployment and an image, as a finished build leaves them. */
 export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSpec> {
   const { environmentId = null, environment = {} } = init;
   const manifest: ImageManifest = {
@@ -47,12 +47,11 @@ export async function storeRelease(db: Db, init: ReleaseInit): Promise<ReleaseSp
   };
 }
 
-/** Makes a release the live one. */
 export async function goLive(db: Db, { deploymentId, serviceId }: ReleaseSpec): Promise<void> {
   await db.raw('update services set live_deployment_id = ? where id = ?', [deploymentId, serviceId]);
 }
 
-/** The first attempt of a run of the release, as a worker carries it out. */
+/** Creates the first attempt of a run of the release. */
 export async function storeRun(
   db: Db,
   spec: ReleaseSpec,

@@ -3,7 +3,7 @@ import type { RuntimeDriver } from '../../../workers/runtime/runtime-driver.js';
 import { eventually } from '../../support/processes.js';
 import { ask, never, TestHost } from './host.js';
 
-/** `/health` answers 500 once `/sicken` was asked, and from the start if SICK is set. */
+/** `/health` answers 500 after a request to `/sicken`, and from the beginning if SICK is set. */
 const SERVER = `
 let sick = process.env.SICK !== undefined;
 require('node:http').createServer((request, response) => {

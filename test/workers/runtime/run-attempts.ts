@@ -4,14 +4,14 @@ import type { ReleaseSpec, RuntimeDriver } from '../../../workers/runtime/runtim
 import { never } from './host.js';
 import { storeRun } from './release-record.js';
 
-/** A host that runs releases, whichever runtime it has. */
+/** A host that runs releases, with any runtime driver. */
 interface AttemptHost {
   database: { db: Db };
   app(options: { kind?: 'cron'; program?: string; environment?: Record<string, string> }): Promise<ReleaseSpec>;
   linesOf(spec: ReleaseSpec): string[];
 }
 
-/** Expects that a runtime carries out attempts of runs: once, with their output, their end and their time limit. */
+/** Expects that a runtime driver carries out attempts of runs: once, with output, exit code and timeout. */
 export async function expectRunAttempts(host: AttemptHost, runtime: RuntimeDriver): Promise<void> {
   const { db } = host.database;
   const program = `console.log('run', process.env.RANVIER_RUN_ID, process.env.PORT); setTimeout(() => process.exit(5), 500);`;
@@ -27,7 +27,7 @@ export async function expectRunAttempts(host: AttemptHost, runtime: RuntimeDrive
   expect(host.linesOf(spec)).to.deep.equal([`run ${attempt.runId} undefined`]);
   await runtime.stopRun(attempt.runId);
 
-  // A command that was given runs beside the replicas of a service that listens, and has no port.
+  // A given command runs beside the replicas of a web service, and has no port.
   const web = await host.app({ environment: { SECRET: 'hidden-value' } });
   await runtime.release(web, never);
   const before = await runtime.inspect(web.deploymentId);

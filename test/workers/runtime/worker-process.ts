@@ -12,7 +12,7 @@ import { createProcessRuntime } from '../../../workers/runtime/process/process-h
 import type { ReleaseSpec } from '../../../workers/runtime/runtime-driver.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 
-/** A worker that only reconciles the replicas of its host. The test that forked it kills it. */
+/** A worker that only reconciles the replicas of its host. The test that forks it kills it. */
 const config = loadConfig();
 const log = createLogger('test-worker', 'silent');
 const url = config.databaseUrl.reveal();

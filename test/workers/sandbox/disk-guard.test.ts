@@ -16,12 +16,12 @@ import { DiskGuard, diskProblem } from '../../../workers/sandbox/disk-guard.js';
 import { isRoot } from '../../../workers/sandbox/service-users.js';
 import { GitSource } from '../../../workers/sources/git-source.js';
 import { eventually } from '../../support/processes.js';
-import { Playground } from './support.js';
+import { SandboxFixture } from './support.js';
 
 const run = promisify(execFile);
 const log = createLogger('test', 'silent');
 
-/** Writes 1 MB, or makes 20 files, again and again; never ends, also if nothing more fits. */
+/** Programs that repeatedly write 1 MB or create 20 files, and never end, even if the disk is full. */
 const FILLERS = {
   bytes: 'i=0; while :; do i=$((i+1)); head -c 1000000 /dev/zero >"$HOME/$i"; sleep 0.05; done 2>/dev/null',
   files:
@@ -30,28 +30,28 @@ const FILLERS = {
 
 for (const level of ['root', 'none'] as const) {
   describe(`Disk guard, level ${level}`, () => {
-    let ground: Playground;
+    let fixture: SandboxFixture;
     let guard: DiskGuard;
     before(async function () {
       if (!isRoot() || process.platform !== 'linux') return this.skip();
       const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-disk-')));
       await run('mount', ['-t', 'tmpfs', '-o', 'size=96m,nr_inodes=1500,mode=711', 'disk', dataDir]);
-      ground = new Playground(dataDir, await createSandbox({ log, dataDir, level }));
+      fixture = new SandboxFixture(dataDir, await createSandbox({ log, dataDir, level }));
     });
     beforeEach(() => {
-      guard = new DiskGuard({ dataDir: ground.dataDir, log, end: (id) => ground.sandbox.endForRoom(id) });
+      guard = new DiskGuard({ dataDir: fixture.dataDir, log, end: (id) => fixture.sandbox.endForRoom(id) });
       guard.start(50);
     });
     afterEach(() => guard.close());
     after(async () => {
-      if (ground === undefined) return;
-      await ground.sandbox.sweep(async () => () => false);
-      await run('umount', ['-l', ground.dataDir]);
-      await rm(ground.dataDir, { recursive: true });
+      if (fixture === undefined) return;
+      await fixture.sandbox.sweep(async () => () => false);
+      await run('umount', ['-l', fixture.dataDir]);
+      await rm(fixture.dataDir, { recursive: true });
     });
 
     it('is not begun by builds and restores while the disk is full', async () => {
-      const { dataDir, sandbox } = ground;
+      const { dataDir, sandbox } = fixture;
       const config = { dataDir, allowLocalRepositories: true, buildEnvironment: {} };
       const images = new FolderImageStore({ dataDir, log });
       const parts = {
@@ -87,12 +87,16 @@ for (const level of ['root', 'none'] as const) {
     for (const [what, command] of Object.entries(FILLERS)) {
       it(`ends the command that fills the disk with ${what}, and no other`, async () => {
         const done = new AbortController();
-        const quiet = ground.run('echo mine >"$HOME/file"; sleep 300', {}, { signal: done.signal, timeoutMs: 120_000 });
-        const { outcome } = await ground.run(command, {}, { timeoutMs: 60_000 });
+        const quiet = fixture.run(
+          'echo mine >"$HOME/file"; sleep 300',
+          {},
+          { signal: done.signal, timeoutMs: 120_000 },
+        );
+        const { outcome } = await fixture.run(command, {}, { timeoutMs: 60_000 });
         expect(outcome).to.deep.equal({ reason: 'disk' });
         // What it wrote goes with it, and builds begin again.
-        await eventually('room is made', async () => (await diskProblem(ground.dataDir)) === null);
-        expect((await statfs(ground.dataDir)).bavail).to.be.greaterThan(0);
+        await eventually('room is made', async () => (await diskProblem(fixture.dataDir)) === null);
+        expect((await statfs(fixture.dataDir)).bavail).to.be.greaterThan(0);
         done.abort();
         expect((await quiet).outcome).to.deep.equal({ reason: 'aborted' });
       });

@@ -1,13 +1,13 @@
 import { createLogger } from '../../../shared/core/log.js';
 import { createSandbox } from '../../../workers/sandbox/create-sandbox.js';
 import type { SandboxLevel } from '../../../workers/sandbox/sandbox.js';
-import { Playground } from './support.js';
+import { SandboxFixture } from './support.js';
 
-/** Runs a command that starts many processes. The test kills this worker in the meantime. */
+/** Runs a command that starts many processes. The test kills this worker meanwhile. */
 const [dataDir = '', level] = process.argv.slice(2);
 const options = { log: createLogger('test', 'silent'), dataDir, level: level as SandboxLevel };
-const ground = new Playground(dataDir, await createSandbox(options));
-await ground.run(
+const fixture = new SandboxFixture(dataDir, await createSandbox(options));
+await fixture.run(
   '(sleep 300 &) ; setsid sleep 300 & echo started; sleep 300',
   {},
   {

@@ -2,10 +2,10 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { copiedImage } from '../../../workers/sandbox/scratch-folder.js';
 import { eventually } from '../../support/processes.js';
-import { type Playground, USER } from './support.js';
+import { type SandboxFixture, USER } from './support.js';
 
 const SECRET = 'SECRET_OF_NEIGHBOUR';
-/** What a command may reach of its neighbour and of the platform. It prints the name of each thing that it reached. */
+/** Shell commands that try to reach another sandbox and the platform. They print the name of everything they reach. */
 const ATTACK = `
   cat "$DATA/secret" && echo data
   ls "$DATA/sandboxes" && echo names
@@ -16,29 +16,29 @@ const ATTACK = `
   true`;
 const THINGS = ['data', 'names', 'home', 'files', 'environment', 'signal'];
 
-/** Starts the command of another service, and returns what a hostile command reaches of it and of DATA_DIR. */
-export async function reachedBy(ground: Playground): Promise<string[]> {
-  await writeFile(join(ground.dataDir, 'secret'), 'secret\n', { mode: 0o600 });
+/** Starts a command of another service, and returns what a hostile command reaches of it and of DATA_DIR. */
+export async function reachedBy(fixture: SandboxFixture): Promise<string[]> {
+  await writeFile(join(fixture.dataDir, 'secret'), 'secret\n', { mode: 0o600 });
   const command = 'echo mine >"$HOME/mine"; echo ready; exec sleep 300';
-  const image = join(ground.dataDir, 'images', 'one');
+  const image = join(fixture.dataDir, 'images', 'one');
   await mkdir(image, { recursive: true });
   await writeFile(join(image, 'page'), 'page\n');
-  const other = await ground.spec(command, { image, userNumber: USER + 1, env: { VALUE: SECRET } });
-  const files = { logFile: join(ground.dataDir, 'other-log'), exitFile: join(ground.dataDir, 'other-exit') };
-  const started = await ground.sandbox.start(other, files);
+  const other = await fixture.spec(command, { image, userNumber: USER + 1, env: { VALUE: SECRET } });
+  const files = { logFile: join(fixture.dataDir, 'other-log'), exitFile: join(fixture.dataDir, 'other-exit') };
+  const started = await fixture.sandbox.start(other, files);
   try {
     const pid = await eventually('the neighbour sleeps', async () => {
-      for (const one of await ground.left(other.id)) {
-        // The sandbox's own helpers do not have the variables of its command.
+      for (const one of await fixture.left(other.id)) {
+        // The sandbox's helper processes do not have the variables of its command.
         const of = (file: string) => readFile(`/proc/${one}/${file}`, 'utf8').catch(() => '');
         if ((await of('comm')) === 'sleep\n' && (await of('environ')).includes(SECRET)) return one;
       }
       return null;
     });
-    const env = { DATA: ground.dataDir, OTHER: other.id, FILES: copiedImage(other.directory), PID: String(pid) };
-    const { stdout } = await ground.run(ATTACK, { env });
+    const env = { DATA: fixture.dataDir, OTHER: other.id, FILES: copiedImage(other.directory), PID: String(pid) };
+    const { stdout } = await fixture.run(ATTACK, { env });
     return THINGS.filter((thing) => stdout.includes(thing));
   } finally {
-    await ground.sandbox.stop(other.id, started, 0);
+    await fixture.sandbox.stop(other.id, started, 0);
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { expect } from 'chai';
 import { INIT } from '../../../workers/sandbox/shell-programs.js';
 
-/** A name ends the first line that the kernel prints of its process, and looks like the rest of that line. */
+/** A process name that looks like the end of the line in which the kernel prints it. */
 const NAME = ') /e*/passw*\\n';
 
 describe('The init of a sandbox', () => {

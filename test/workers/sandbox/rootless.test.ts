@@ -66,7 +66,7 @@ describe('A sandbox that an ordinary user makes', function () {
 
   it('keeps what the tests of sandboxes ask of every level', async () => {
     const mocha = fileURLToPath(new URL('../../../../node_modules/mocha/bin/mocha.js', import.meta.url));
-    const files = ['levels', 'run', 'start'].map((name) =>
+    const files = ['levels', 'run', 'start', 'pause', '../volumes/volume-tar'].map((name) =>
       fileURLToPath(new URL(`./${name}.test.js`, import.meta.url)),
     );
     const env = { PATH: process.env.PATH, HOME: home, TMPDIR: home };

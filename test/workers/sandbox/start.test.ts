@@ -5,25 +5,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { DetachedProcess, SandboxSpec } from '../../../workers/sandbox/sandbox.js';
 import { eventually } from '../../support/processes.js';
-import { LEVELS, Playground } from './support.js';
+import { LEVELS, SandboxFixture } from './support.js';
 
 for (const level of LEVELS) {
   describe(`Sandbox start, level ${level}`, () => {
-    let ground: Playground;
+    let fixture: SandboxFixture;
     before(async () => {
-      ground = await Playground.create(level);
+      fixture = await SandboxFixture.create(level);
     });
-    after(() => ground.destroy());
+    after(() => fixture.destroy());
 
     async function start(command: string): Promise<{ spec: SandboxSpec; running: DetachedProcess; files: Files }> {
-      const spec = await ground.spec(command);
-      const files = new Files(ground.dataDir, spec.id);
-      const running = await ground.sandbox.start(spec, { logFile: files.log, exitFile: files.exit });
+      const spec = await fixture.spec(command);
+      const files = new Files(fixture.dataDir, spec.id);
+      const running = await fixture.sandbox.start(spec, { logFile: files.log, exitFile: files.exit });
       return { spec, running, files };
     }
 
     async function ended(running: DetachedProcess): Promise<void> {
-      while (await ground.sandbox.isAlive(running)) await sleep(20);
+      while (await fixture.sandbox.isAlive(running)) await sleep(20);
     }
 
     it('appends output to the file and writes down the exit code', async () => {
@@ -53,15 +53,15 @@ for (const level of LEVELS) {
       await eventually('it was large', async () => (await stat(files.log)).blocks * 512 > 1_050_000_000, within);
       await eventually('it is small', async () => (await stat(files.log)).blocks * 512 < 1_000_000, within);
       await eventually('the output goes on', async () => (await readFile(files.log, 'utf8')).startsWith('goes-on\n'));
-      await ground.sandbox.stop(spec.id, running, 0);
+      await fixture.sandbox.stop(spec.id, running, 0);
     });
 
     it('calls back when the process ends', async () => {
-      const spec = await ground.spec('exit 0');
-      const files = new Files(ground.dataDir, spec.id);
+      const spec = await fixture.spec('exit 0');
+      const files = new Files(fixture.dataDir, spec.id);
       await new Promise<void>((resolve, reject) => {
         const options = { logFile: files.log, exitFile: files.exit, onExit: resolve };
-        ground.sandbox.start(spec, options).catch(reject);
+        fixture.sandbox.start(spec, options).catch(reject);
       });
       expect((await readFile(files.exit, 'utf8')).trim()).to.match(/^0\b/);
     });
@@ -71,10 +71,10 @@ for (const level of LEVELS) {
         `trap 'echo bye; exit 0' TERM; (sleep 300 &) ; setsid sleep 300 & echo ready; sleep 300 & wait`,
       );
       await said(files, 'ready');
-      await ground.sandbox.stop(spec.id, running, 5_000);
+      await fixture.sandbox.stop(spec.id, running, 5_000);
       expect(await readFile(files.log, 'utf8')).to.equal('ready\nbye\n');
-      expect(await ground.left()).to.deep.equal([]);
-      expect(await ground.sandbox.isAlive(running)).to.equal(false);
+      expect(await fixture.left()).to.deep.equal([]);
+      expect(await fixture.sandbox.isAlive(running)).to.equal(false);
     });
 
     it('stop waits for a process whose shell has gone already', async () => {
@@ -82,19 +82,19 @@ for (const level of LEVELS) {
         `node -e "process.on('SIGTERM', () => setTimeout(() => { console.log('bye'); process.exit(0); }, 300)); setInterval(() => {}, 1e3); console.log('ready')"; true`,
       );
       await said(files, 'ready');
-      await ground.sandbox.stop(spec.id, running, 5_000);
+      await fixture.sandbox.stop(spec.id, running, 5_000);
       expect(await readFile(files.log, 'utf8')).to.equal('ready\nbye\n');
     });
 
     it('stop kills what ignores TERM', async () => {
       const { spec, running, files } = await start(`trap '' TERM; echo ready; while :; do sleep 1; done`);
       await said(files, 'ready');
-      await ground.sandbox.stop(spec.id, running, 200);
-      expect(await ground.left()).to.deep.equal([]);
+      await fixture.sandbox.stop(spec.id, running, 200);
+      expect(await fixture.left()).to.deep.equal([]);
     });
 
     it('a pid that another process got since is not taken for it', async () => {
-      expect(await ground.sandbox.isAlive({ pid: process.pid, startedAt: '1' })).to.equal(false);
+      expect(await fixture.sandbox.isAlive({ pid: process.pid, startedAt: '1' })).to.equal(false);
     });
 
     it('names the ports on which it listens', async () => {
@@ -102,22 +102,22 @@ for (const level of LEVELS) {
         `node -e "const s = require('net').createServer().listen(0, '127.0.0.1', () => console.log('port ' + s.address().port))"`,
       );
       const port = Number((await said(files, 'port ')).split(' ')[1]);
-      expect(await ground.sandbox.listeningPorts(spec.id, running)).to.deep.equal([port]);
-      await ground.sandbox.stop(spec.id, running, 0);
+      expect(await fixture.sandbox.listeningPorts(spec.id, running)).to.deep.equal([port]);
+      await fixture.sandbox.stop(spec.id, running, 0);
     });
 
     it('sweep ends only what is not wanted, and nothing of another platform', async () => {
-      const other = await Playground.create(level);
+      const other = await SandboxFixture.create(level);
       const kept = await start('sleep 300');
       const lost = await start('setsid sleep 300 & (sleep 300 &) ; sleep 300');
       try {
         expect(await other.sandbox.sweep(async () => () => false)).to.equal(0);
-        expect(await ground.sandbox.sweep(async () => (id) => id === kept.spec.id)).to.be.greaterThan(0);
-        expect(await ground.sandbox.isAlive(kept.running)).to.equal(true);
-        expect(await ground.sandbox.isAlive(lost.running)).to.equal(false);
-        expect(await ground.left(lost.spec.id)).to.deep.equal([]);
+        expect(await fixture.sandbox.sweep(async () => (id) => id === kept.spec.id)).to.be.greaterThan(0);
+        expect(await fixture.sandbox.isAlive(kept.running)).to.equal(true);
+        expect(await fixture.sandbox.isAlive(lost.running)).to.equal(false);
+        expect(await fixture.left(lost.spec.id)).to.deep.equal([]);
       } finally {
-        await ground.sandbox.stop(kept.spec.id, kept.running, 0);
+        await fixture.sandbox.stop(kept.spec.id, kept.running, 0);
         await other.destroy();
       }
     });
@@ -126,44 +126,44 @@ for (const level of LEVELS) {
       if (level !== 'root') this.skip();
       const [first, second] = [await start('sleep 300'), await start('sleep 300')];
       // The groups of commands beside its own are removed with it, but not what is below these.
-      const groups = await ground.cgroupsOf(first.spec.id);
+      const groups = await fixture.cgroupsOf(first.spec.id);
       expect(groups.length).to.be.greaterThan(0);
       for (const group of groups) await mkdir(join(group, 'below', 'deep'), { recursive: true });
       try {
-        await ground.sandbox.sweep(async () => () => false);
-        expect(await ground.left()).to.deep.equal([]);
-        expect(await ground.cgroupsOf(second.spec.id)).to.deep.equal([]);
+        await fixture.sandbox.sweep(async () => () => false);
+        expect(await fixture.left()).to.deep.equal([]);
+        expect(await fixture.cgroupsOf(second.spec.id)).to.deep.equal([]);
       } finally {
         for (const group of groups) for (const path of ['below/deep', 'below']) await rmdir(join(group, path));
       }
-      await ground.sandbox.sweep(async () => () => false);
-      expect(await ground.cgroupsOf(first.spec.id)).to.deep.equal([]);
+      await fixture.sandbox.sweep(async () => () => false);
+      expect(await fixture.cgroupsOf(first.spec.id)).to.deep.equal([]);
     });
 
     it('sweep asks what is wanted after it has listed what there is', async () => {
       const known = await start('sleep 300');
       const asked: string[] = [];
       let later: Awaited<ReturnType<typeof start>> | undefined;
-      await ground.sandbox.sweep(async () => {
+      await fixture.sandbox.sweep(async () => {
         later = await start('sleep 300');
         return (id) => asked.push(id) > 0;
       });
       expect(asked).to.include(known.spec.id).and.not.include(later?.spec.id);
       for (const { spec, running } of [known, ...(later ? [later] : [])])
-        await ground.sandbox.stop(spec.id, running, 0);
+        await fixture.sandbox.stop(spec.id, running, 0);
     });
 
     it('a mark that a command gives its processes leads to no folder of the platform', async function () {
       if (level === 'none') this.skip();
-      const precious = join(ground.dataDir, 'images', 'of-another-tenant');
+      const precious = join(fixture.dataDir, 'images', 'of-another-tenant');
       await mkdir(precious, { recursive: true });
       const { spec, running, files } = await start(
         `RANVIER_SANDBOX="$(echo "$RANVIER_SANDBOX" | cut -d: -f1):test-x/../../images" sleep 300 & echo ready; wait`,
       );
       await said(files, 'ready');
-      await ground.sandbox.sweep(async () => (id) => id === spec.id);
+      await fixture.sandbox.sweep(async () => (id) => id === spec.id);
       expect((await stat(precious)).isDirectory()).to.equal(true);
-      await ground.sandbox.stop(spec.id, running, 0);
+      await fixture.sandbox.stop(spec.id, running, 0);
     });
 
     it('ends a process whose first thread has ended before the others', async function () {
@@ -175,8 +175,8 @@ for (const level of LEVELS) {
       ].join('\n');
       const { spec, running, files } = await start(`exec python3 -c '${program}'`);
       await said(files, 'ready');
-      await ground.sandbox.stop(spec.id, running, 0);
-      expect(await ground.left()).to.deep.equal([]);
+      await fixture.sandbox.stop(spec.id, running, 0);
+      expect(await fixture.left()).to.deep.equal([]);
     });
   });
 }
@@ -190,7 +190,7 @@ class Files {
   }
 }
 
-/** Waits for a line with this beginning. */
+/** Waits for an output line with this beginning. */
 async function said(files: Files, start: string): Promise<string> {
   for (;;) {
     const line = (await readFile(files.log, 'utf8')).split('\n').find((text) => text.startsWith(start));

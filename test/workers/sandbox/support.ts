@@ -27,8 +27,8 @@ function runsContainers(): boolean {
   );
 }
 
-/** A sandbox at one level with a DATA_DIR of its own, and what it ran. */
-export class Playground {
+/** A sandbox at one isolation level, with its own DATA_DIR. */
+export class SandboxFixture {
   readonly dataDir: string;
   readonly sandbox: Sandbox;
 
@@ -37,11 +37,11 @@ export class Playground {
     this.sandbox = sandbox;
   }
 
-  static async create(level?: SandboxLevel): Promise<Playground> {
-    const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'ranvier-sandbox-')));
+  static async create(level?: SandboxLevel, parent = tmpdir()): Promise<SandboxFixture> {
+    const dataDir = await realpath(await mkdtemp(join(parent, 'ranvier-sandbox-')));
     await chmod(dataDir, 0o711);
     const options = { log: createLogger('test', 'silent'), dataDir };
-    return new Playground(dataDir, await createSandbox(level === undefined ? options : { ...options, level }));
+    return new SandboxFixture(dataDir, await createSandbox(level === undefined ? options : { ...options, level }));
   }
 
   async spec(command: string, changes: Partial<SandboxSpec> = {}): Promise<SandboxSpec> {
@@ -54,7 +54,7 @@ export class Playground {
     return { id, command, directory, cwd: '', env: {}, userNumber, limits, ...changes };
   }
 
-  /** Runs a command to its end and returns what it printed. */
+  /** Runs a command to its end, and returns its output. */
   async run(
     command: string,
     changes: Partial<SandboxSpec> = {},
@@ -72,12 +72,12 @@ export class Playground {
     return { outcome, ...said, spec };
   }
 
-  /** Processes on this host that belong to a sandbox of this playground. */
+  /** Returns the ids of processes that belong to a sandbox of this DATA_DIR. */
   async left(id = ''): Promise<number[]> {
     return [...(await markedProcesses(`${tokenOf(this.dataDir)}:${id}`)).keys()];
   }
 
-  /** The folders of a sandbox's control groups. */
+  /** Returns the folders of a sandbox's control groups. */
   async cgroupsOf(id: string): Promise<string[]> {
     const found: string[] = [];
     for (const root of await cgroupRoots(this.dataDir)) {
@@ -89,22 +89,22 @@ export class Playground {
   async destroy(): Promise<void> {
     await this.sandbox.sweep(async () => () => false);
     await removeCgroupFolders(this.dataDir);
-    // The working folder of an overlay lets nobody but root look into it.
+    // Only root can read the working folder of an overlay.
     await removeTree(this.dataDir);
   }
 }
 
-/** What marks the belongings of a platform on its host. */
+/** Returns the text that marks a platform's processes, networks and rules on its host. */
 export function tokenOf(dataDir: string): string {
   return createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
 }
 
-/** Removes the control groups' folders, which the platform keeps. */
+/** Removes the folders of control groups, which the platform keeps. */
 export async function removeCgroupFolders(dataDir: string): Promise<void> {
   for (const folder of await cgroupRoots(dataDir)) await rmdir(folder).catch(() => undefined);
 }
 
-/** The folders that can hold the control groups of a platform's sandboxes. */
+/** Returns the folders that can contain the control groups of a platform's sandboxes. */
 async function cgroupRoots(dataDir: string): Promise<string[]> {
   const name = `ranvier-${tokenOf(await realpath(dataDir))}`;
   const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '');

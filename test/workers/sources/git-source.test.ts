@@ -85,7 +85,7 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
   });
 
   it('checks out exactly the files of the commit, with links and executable bits and without .git', async () => {
-    const sha = await repository.commit({ 'index.html': 'two', 'sub/link': { link: '../index.html' } });
+    const sha = await repository.commit('Say two', { 'index.html': 'two', 'sub/link': { link: '../index.html' } });
     const older = await emptyFolder();
     await source.checkout({ url: repository.url, sha: first, directory: older, signal: never });
     expect((await readdir(older)).sort()).to.deep.equal(['bin', 'index.html']);

@@ -58,7 +58,7 @@ describe(`Private repositories over SSH${hasSshd ? '' : ': sshd is not installed
     if (root) await rm(root, { recursive: true, force: true });
   });
 
-  /** A real server with a host key of this name, which lets in who is in `authorized_keys`. */
+  /** Starts a real SSH server with this host key, which admits the keys in `authorized_keys`. */
   async function startSshd(hostKey: string): Promise<void> {
     const keyFile = join(root, hostKey);
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile]);

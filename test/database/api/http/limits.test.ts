@@ -8,7 +8,7 @@ import { insertReceipt } from '../../../../shared/receipts/store.js';
 import { makeUser, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
-/** A request as the limits see it, from an address that is not this host's. */
+/** Builds a request with the fields that limits read, from an address of another host. */
 function request(credentialId: string, { method = 'GET', ip = '203.0.113.1' } = {}) {
   const headers: Record<string, string> = {};
   const ctx = {
@@ -22,7 +22,7 @@ function request(credentialId: string, { method = 'GET', ip = '203.0.113.1' } = 
   return { ctx: ctx as unknown as ApiContext, headers };
 }
 
-/** 'passed', or the code of the refusal. */
+/** Returns 'passed', or the code of the refusal. */
 async function outcome(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => 'passed',

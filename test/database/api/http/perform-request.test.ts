@@ -55,13 +55,19 @@ describe('A write of the API', () => {
         workspace: { row: of },
         input: { body, params: { id: idOf(id) } },
       },
+      req: { headers: {}, socket: { remoteAddress: '192.0.2.1' } },
       headers: key === undefined ? {} : { 'idempotency-key': key },
       get: () => key ?? '',
       set: (name: string, value: string) => {
         headers[name] = value;
       },
     } as unknown as { status: number; body: string };
-    const deps = { db: database.db, receipts: new ReceiptQuota(), dispatcher: { wake: () => woken++ } };
+    const deps = {
+      config: { trustProxy: false },
+      db: database.db,
+      receipts: new ReceiptQuota(),
+      dispatcher: { wake: () => woken++ },
+    };
     const step = perform(deps as unknown as ApiDeps, {} as SignInLimits, route as unknown as Route);
     try {
       await step(ctx as never);

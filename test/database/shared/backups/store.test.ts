@@ -27,7 +27,7 @@ describe('Backups in the database', () => {
   let db: Db;
   let service: ServiceRow;
   let woken = 0;
-  /** What the stores hold, and what was removed. */
+  /** The stores' objects, and what was removed. */
   let objects: Map<string, Date>;
 
   beforeEach(async () => {
@@ -194,6 +194,18 @@ describe('Backups in the database', () => {
       await db('operations').where({ id: operation.id }).update({ status: 'succeeded', finished_at: new Date() });
       await schedule();
       expect(await all()).to.have.lengthOf(2);
+    });
+
+    it('has services with volumes that a release has mounted, and no others', async () => {
+      await db('services').where({ id: service.id }).update({ kind: 'web' });
+      await schedule();
+      const volume = { id: uuidv7(), service_id: service.id, name: 'data', mount_path: '/data', size_gb: 1 };
+      await db('volumes').insert(volume);
+      await schedule();
+      expect(await all()).to.deep.equal([]);
+      await db('volumes').update({ host_id: uuidv7() });
+      await schedule();
+      expect((await all()).map(({ trigger, pause }) => [trigger, pause])).to.deep.equal([['schedule', false]]);
     });
 
     it('leaves out services without backups, suspended and archived ones, and those that never ran', async () => {

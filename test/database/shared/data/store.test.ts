@@ -9,15 +9,11 @@ import {
 } from '../../../../shared/data/commands.js';
 import {
   findDataServer,
-  holdDataServer,
   hostFor,
-  isHeld,
   markHostsAway,
   recordInitialized,
   recordReach,
   recordUsage,
-  releaseHold,
-  renewHold,
   settleHost,
 } from '../../../../shared/data/store.js';
 import { admitDeployments, recordWaitingReasons } from '../../../../shared/deployments/deployment-admission.js';
@@ -27,6 +23,7 @@ import type { ServiceRow } from '../../../../shared/services/rows.js';
 import type { WorkspaceRow } from '../../../../shared/workspaces/model.js';
 import { isCurrentRelease, isReleasing, releasesWithoutReplicas } from '../../../../workers/releases/release-store.js';
 import { wantReplicas } from '../../../../workers/replicas/desire-store.js';
+import { isHeld, releaseHold, renewHold, takeHold } from '../../../../workers/volumes/holds.js';
 import { makeDeployment, makeService, makeWorker, makeWorkspace } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
@@ -109,14 +106,14 @@ describe('The server of a data service', () => {
   });
 
   it('is held by one holder at a time, who renews the hold', async () => {
-    const token = await holdDataServer(database.db, service.id);
+    const token = await takeHold(database.db, service.id);
     if (token === null) throw new Error('it is held');
-    expect(await holdDataServer(database.db, service.id)).to.equal(null);
+    expect(await takeHold(database.db, service.id)).to.equal(null);
     expect(await isHeld(database.db, service.id)).to.equal(true);
     expect(await renewHold(database.db, service.id, token)).to.equal(true);
     await database.db('data_servers').update({ held_until: new Date(Date.now() - 1000) });
     expect(await renewHold(database.db, service.id, token), 'it ran out').to.equal(false);
-    const next = await holdDataServer(database.db, service.id);
+    const next = await takeHold(database.db, service.id);
     await releaseHold(database.db, service.id, token);
     expect(await isHeld(database.db, service.id), 'the old holder releases nothing').to.equal(true);
     await releaseHold(database.db, service.id, next ?? '');
@@ -208,7 +205,7 @@ describe('The server of a data service', () => {
       .where({ id: service.id })
       .update({ live_deployment_id: deployment.id, lifecycle_status: 'active' });
     expect(await releasesWithoutReplicas(database.db)).to.have.length(1);
-    await holdDataServer(database.db, service.id);
+    await takeHold(database.db, service.id);
     expect(await releasesWithoutReplicas(database.db)).to.deep.equal([]);
   });
 

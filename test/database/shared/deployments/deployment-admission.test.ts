@@ -24,6 +24,8 @@ describe('Admission', () => {
     return row;
   }
 
+  const line = (workspaceId: string) => database.db('admission_lines').where({ workspace_id: workspaceId }).first();
+
   it('makes the first job of a deployment due, and its claim ends that', async () => {
     await makeWorker(database.db, 1);
     const { id } = await queued();
@@ -84,6 +86,27 @@ describe('Admission', () => {
     expect((await read(second.id)).admitted_at).to.equal(null);
     expect((await read(other.id)).admitted_at).to.be.instanceOf(Date);
     expect(await admit(), 'one more than there are slots').to.equal(0);
+  });
+
+  it('gives the slot and the place of a deployment that waits for others to its workspace, which is told at once', async () => {
+    await makeWorker(database.db, 1);
+    const alone = await makeWorkspace(database.db, { buildConcurrency: 1 });
+    const [first, second] = [await queued(alone), await queued(alone)];
+    const service = { service_id: first.service_id };
+    const again = await queued(alone);
+    await database.db('deployments').where({ id: again.id }).update(service);
+    expect(await admit()).to.equal(1);
+    expect(await admit(), 'a look that finds nothing').to.equal(0);
+    await database.db('deployments').where({ id: first.id }).update({ status: 'prepared' });
+    expect(await line(alone.id)).to.include({ active: 0, ready: true });
+    expect(await admit()).to.equal(1);
+    expect((await read(second.id)).admitted_at).to.be.instanceOf(Date);
+    expect((await read(again.id)).admitted_at, 'one of a service at a time').to.equal(null);
+    expect(await line(alone.id)).to.include({ active: 1 });
+    const ended = { status: 'failed', finished_at: new Date() };
+    await database.db('deployments').whereIn('id', [first.id, second.id]).update(ended);
+    expect(await line(alone.id)).to.include({ active: 0 });
+    expect(await admit()).to.equal(1);
   });
 
   it('counts no slots of workers that have been silent for more than 15 seconds', async () => {

@@ -13,11 +13,12 @@ import { useTestDatabase } from '../../../support/postgres.js';
 import { eventually } from '../../../support/processes.js';
 import { applyEvent, claimDeployment } from '../../../support/records.js';
 
-/** One event for each state from which a worker can go on. */
+/** Active state → one event that is allowed in it. */
 const NEXT: Record<ActiveState, DeploymentEvent> = {
   queued: { type: 'resolved', commitSha: 'c'.repeat(40), commitMessage: 'Change it' },
   building: { type: 'built', image: null },
   releasing: { type: 'routeSwitched' },
+  prepared: { type: 'routeSwitched' },
   switched: { type: 'edgesConfirmed' },
 };
 const FAILED = { type: 'failed', error: 'build: exit code 1' } as const;
@@ -30,7 +31,7 @@ describe('The records of deployments', () => {
     db = database.db;
   });
 
-  /** A deployment that a worker holds in this state. */
+  /** Creates a deployment in this state that a worker has claimed. */
   async function held(state: ActiveState = 'queued'): Promise<Lease & { serviceId: string }> {
     const { id, service_id: serviceId } = await makeDeployment(db, await makeService(db));
     const switchedAt = state === 'switched' ? { went_live_at: db.fn.now() } : {};

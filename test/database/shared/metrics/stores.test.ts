@@ -31,7 +31,7 @@ describe('The stored figures of services', () => {
   });
   const rows = (step: number) => database.db('service_metrics').where({ service_id: service.id, step }).orderBy('at');
 
-  /** A step that began so many seconds ago. */
+  /** Stores measurements of a step that began this many seconds ago. */
   async function past(step: number, secondsAgo: number): Promise<void> {
     await database.db.raw(
       `insert into service_metrics (service_id, step, at, requests_2xx, samples, cpu, counts, replicas, latency)
@@ -87,6 +87,38 @@ describe('The stored figures of services', () => {
       cpu: 150,
       memory: 30,
     });
+  });
+
+  it('have the most that the volumes of the service held, together', async () => {
+    const { db } = database;
+    const deploymentId = await pretendLive(db, service.id);
+    const place = {
+      service_id: service.id,
+      deployment_id: deploymentId,
+      host_id: uuidv7(),
+      generation: 1,
+      position: 1,
+    };
+    await db('replicas').insert({ id: uuidv7(), ...place, state: 'ready' });
+    const most = async (step: number) => {
+      const held = (await rows(step)).flatMap(({ volume_bytes: bytes }) => (bytes === null ? [] : [Number(bytes)]));
+      return held.length === 0 ? null : Math.max(...held);
+    };
+    await foldUsage(db, 60);
+    expect(await most(15)).to.equal(null);
+    for (const [name, used_bytes] of [
+      ['data', 5_000_000_000],
+      ['more', 1],
+    ] as const) {
+      const volume = { id: uuidv7(), service_id: service.id, name, mount_path: `/${name}`, size_gb: 9 };
+      await db('volumes').insert({ ...volume, used_bytes, measured_at: new Date() });
+    }
+    await foldUsage(db, 60);
+    await db('volumes').update({ used_bytes: 7 });
+    await foldUsage(db, 60);
+    expect(await most(15)).to.equal(5_000_000_001);
+    await rollUp(db);
+    expect(await most(3600)).to.equal(5_000_000_001);
   });
 
   it('are made coarser, and a second time changes nothing', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import {
+  arrivingCommit,
   endedPushes,
   findOpenPush,
   giveUpPushes,
@@ -34,7 +35,7 @@ describe('Pushed commits', () => {
     service = await makeService(db);
   });
 
-  /** A push whose deployment is as `fields` say. */
+  /** Creates a push whose deployment has these fields. */
   async function push(
     fields: Record<string, unknown> = {},
     changes: Partial<PushRow> & { folder_id?: string } = {},
@@ -92,6 +93,20 @@ describe('Pushed commits', () => {
     expect(await lock(open)).to.equal(null);
     await db.transaction((trx) => settlePush(trx, live, true));
     expect(await lock(failed)).to.include({ superseded: true });
+  });
+
+  it('the branch has yet to move to the commit of the newest push that is live, unless a later one has moved it', async () => {
+    const arriving = () => arrivingCommit(db, service.id, MAIN);
+    await push({ status: 'live' }, { ref: 'refs/heads/dev', commit_sha: B });
+    await push({ status: 'failed' }, { commit_sha: 'c'.repeat(40) });
+    await push({}, { commit_sha: 'd'.repeat(40) });
+    expect(await arriving()).to.equal(null);
+    await push({ status: 'live' });
+    expect(await arriving()).to.equal(A);
+    const newest = await push({ status: 'live' }, { commit_sha: B });
+    expect(await arriving()).to.equal(B);
+    await db.transaction((trx) => settlePush(trx, newest, true));
+    expect(await arriving()).to.equal(null);
   });
 
   it('a push that moved nothing, or another branch, supersedes none', async () => {

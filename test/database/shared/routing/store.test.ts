@@ -4,7 +4,7 @@ import { acknowledgeRoutes, loadRouteFacts, reportEdge, waitingEdges } from '../
 import type { ServiceRow } from '../../../../shared/services/rows.js';
 import { makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
-import { NO_EDGE_FIGURES, newDeployment, pretendLive } from '../../../support/records.js';
+import { NO_EDGE_FIGURES, newDeployment, newEnvironment, pretendLive } from '../../../support/records.js';
 
 describe('The records of routes', () => {
   const database = useTestDatabase();
@@ -71,6 +71,27 @@ describe('The records of routes', () => {
     expect(others, 'no other service').to.deep.equal([]);
     expect(facts?.replicas.map(({ id }) => id)).to.deep.equal([good]);
     expect(facts).to.include({ liveDeploymentId: live, slug: service.slug, deleted: false });
+  });
+
+  it('of services that went live together are read together', async () => {
+    const { db } = database;
+    const id = uuidv7();
+    const { environmentId } = await newEnvironment(db, service.workspace_id);
+    const place = { workspace_id: service.workspace_id };
+    await db('stacks').insert({ id, ...place, environment_id: environmentId, name: 'shop' });
+    const apply = { id, ...place, stack_id: id, actor: '', reads_protected: false, together: true, plan: '{}' };
+    await db('stack_applies').insert(apply);
+    const [other, third] = [await makeService(db), await makeService(db)];
+    for (const each of [service, other, third]) {
+      const deploymentId = await pretendLive(db, each.id);
+      await db('deployments').where({ id: deploymentId }).update({ together_id: id });
+    }
+    // The third one has been deployed again since, alone.
+    await pretendLive(db, third.id);
+    const ids = async (asked: string) =>
+      (await loadRouteFacts(db, [asked])).map(({ serviceId }) => serviceId).toSorted();
+    expect(await ids(service.id)).to.deep.equal([service.id, other.id].toSorted());
+    expect(await ids(third.id)).to.deep.equal([third.id]);
   });
 
   it('a service stays among the routes for an hour after its deletion', async () => {

@@ -38,9 +38,9 @@ describe('Schedules in the database', () => {
       .db('services')
       .where({ id: service.id })
       .update({ configuration: { ...service.configuration, ...configuration } });
-  /** A schedule that has no tick of its own while a test runs: a minute that ends meanwhile changes nothing. */
+  /** A schedule without a tick during the test, even if a minute ends meanwhile. */
   const yearly = () => configure({ schedule: '0 0 1 1 *' });
-  /** As if nothing had run since then. */
+  /** Moves the next tick into the past, as if no worker had run since. */
   const missed = (ms: number) =>
     database.db('schedules').update({ next_run_at: new Date(Math.floor((Date.now() - ms) / MINUTE) * MINUTE) });
 

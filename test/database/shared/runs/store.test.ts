@@ -141,7 +141,9 @@ describe('Runs in the database', () => {
   describe('on demand', () => {
     const deps = (changes = {}) => ({ config: { hostingEnabled: true, ...changes } }) as unknown as CommandDeps;
     const queue = (changes = {}) =>
-      db.transaction((trx) => queueRun(trx, deps(changes), { service, actor: 'me', body: {} }));
+      db.transaction((trx) =>
+        queueRun(trx, deps(changes), { service, actor: 'me', body: {}, authorize: () => undefined }),
+      );
     const codeOf = async (work: Promise<unknown>) =>
       work.then(
         () => 'done',

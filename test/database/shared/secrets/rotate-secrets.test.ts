@@ -8,6 +8,7 @@ import { openFrom, SEALED, SEALED_COLUMNS, sealIn } from '../../../../shared/sec
 import { replaceSealed } from '../../../../shared/secrets/sealed-values.js';
 import { makeDeployment, makeService } from '../../../support/factories.js';
 import { useTestDatabase } from '../../../support/postgres.js';
+import { newEnvironment } from '../../../support/records.js';
 
 const key = (byte: number) => new Sensitive(Buffer.alloc(32, byte).toString('base64'));
 const OLD = new Keyring(key(1));
@@ -18,7 +19,7 @@ describe('Sealed values in the database', () => {
   const database = useTestDatabase();
   beforeEach(() => database.db.raw('truncate workspaces, users, secrets_keys cascade'));
 
-  /** One row for each sealed column, its value sealed with the old key. Returns the id of each column's row. */
+  /** Creates a row for each sealed column, sealed with the old key. Returns the id of each column's row. */
   async function fill(): Promise<{ serviceId: string; ids: Map<string, string> }> {
     const { db } = database;
     const service = await makeService(db);
@@ -71,6 +72,18 @@ describe('Sealed values in the database', () => {
     await db('webhooks').insert({ id: webhook, ...told, sealed_secret: signing });
     const { id: pair, sealed: sealed_private_key } = value('deployKey');
     await db('deploy_keys').insert({ id: pair, workspace_id, public_key: 'k', sealed_private_key });
+    const { environmentId } = await newEnvironment(db, workspace_id);
+    const { id: stack_id, sealed: sealed_document } = value('stackDocument');
+    await db('stacks').insert({
+      id: stack_id,
+      workspace_id,
+      environment_id: environmentId,
+      name: 's',
+      sealed_document,
+    });
+    const { id: apply, sealed: sealed_steps } = value('stackSteps');
+    const askedFor = { actor: 'a', reads_protected: false, plan: {} };
+    await db('stack_applies').insert({ id: apply, workspace_id, stack_id, ...askedFor, sealed_steps });
     const { id: user, sealed: totp_sealed } = value('totp');
     await db('users').insert({ id: user, email: 'a@example.com', totp_sealed });
     return { serviceId: service.id, ids };

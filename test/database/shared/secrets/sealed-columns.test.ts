@@ -3,20 +3,25 @@ import { rowsOf } from '../../../../shared/core/database/database-client.js';
 import { SEALED_COLUMNS } from '../../../../shared/secrets/sealed-columns.js';
 import { useTestDatabase } from '../../../support/postgres.js';
 
-/** Columns of bytes that hold hashes, not sealed values. */
-const HASHES = ['snapshots.digest', 'commit_watches.fingerprint', 'polled_repositories.fingerprint'];
+/** Columns of bytes that are not sealed: hashes, and recordings of shells, which are stored as logs are. */
+const NOT_SEALED = [
+  'snapshots.digest',
+  'commit_watches.fingerprint',
+  'polled_repositories.fingerprint',
+  'shell_recordings.content',
+];
 
 describe('The list of sealed columns', () => {
   const database = useTestDatabase();
 
-  it('has every column of the database that holds bytes, the hashes apart', async () => {
+  it('has every column of the database that holds bytes, apart from hashes and recordings', async () => {
     const rows = await rowsOf<{ name: string }>(
       database.db,
       `select table_name || '.' || column_name as name from information_schema.columns
         where table_schema = 'public' and data_type = 'bytea'`,
     );
-    const hashes = new Set([...HASHES, ...rows.map(({ name }) => name).filter((name) => name.endsWith('_hash'))]);
-    const found = rows.map(({ name }) => name).filter((name) => !hashes.has(name));
+    const unsealed = new Set([...NOT_SEALED, ...rows.map(({ name }) => name).filter((name) => name.endsWith('_hash'))]);
+    const found = rows.map(({ name }) => name).filter((name) => !unsealed.has(name));
     expect(found.sort()).to.deep.equal(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).sort());
   });
 

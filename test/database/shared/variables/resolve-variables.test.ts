@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { createVariable } from '../../../../api/resources/variables/commands.js';
 import { loadConfig } from '../../../../shared/core/config.js';
 import { AppError } from '../../../../shared/core/error-registry.js';
 import { Keyring } from '../../../../shared/secrets/keyring.js';
 import { SEALED, sealIn } from '../../../../shared/secrets/sealed-columns.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
+import { createVariable } from '../../../../shared/variables/commands.js';
 import { type DeploymentScope, MAX_VARIABLES, VARIABLES_BYTES } from '../../../../shared/variables/model.js';
 import { resolveVariables } from '../../../../shared/variables/resolve-variables.js';
 import { makeService, makeWorkspace } from '../../../support/factories.js';

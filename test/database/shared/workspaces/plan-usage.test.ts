@@ -25,7 +25,7 @@ describe('The build minutes of a workspace', () => {
     return Date.UTC(now.getUTCFullYear(), now.getUTCMonth());
   };
 
-  /** Every build of the workspace began so many minutes earlier. */
+  /** Moves the beginning of all builds of the workspace back by this many minutes. */
   async function earlier(minutes: number): Promise<void> {
     const started = new Date(Date.now() - minutes * MINUTE_MS).toISOString();
     await database.db.raw(
@@ -77,7 +77,7 @@ describe('The build minutes of a workspace', () => {
     expect(await used()).to.equal(3);
   });
 
-  /** How long each build of the deployment took. */
+  /** Returns the minutes of each build of the deployment. */
   async function stepMinutes(id: string): Promise<number[]> {
     const { steps } = await database.db('deployments').where({ id }).first();
     return (steps as { name: string; startedAt: string; finishedAt: string }[])

@@ -44,7 +44,7 @@ describe('The limits of a workspace', () => {
     expect(await check()).to.equal('allowed');
   });
 
-  /** A deployment whose build took so many minutes of this month, or of an earlier one. */
+  /** Creates a deployment whose build took this many minutes, this month or earlier. */
   async function built(workspace: WorkspaceRow, minutes: number, month: 'this' | 'earlier'): Promise<void> {
     const service = await makeService(database.db, workspace);
     const now = new Date();

@@ -33,7 +33,7 @@ describe('The job of a backup', () => {
     mails = [];
   });
 
-  /** The volume of the service is on this host. */
+  /** Records that the service's volume is on this host. */
   const volumeOn = (hostId: string) =>
     workshop.database.db('data_servers').insert({
       id: service.id,

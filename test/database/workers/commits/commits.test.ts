@@ -19,12 +19,12 @@ describe('New commits', () => {
   let workshop: TestWorkshop;
   let deps: JobDeps;
   let service: ServiceRow;
-  /** What the repository says. */
+  /** The branches of the fake repository. */
   let heads: Map<string, string>;
   let message: string;
   let changed: string[] | null;
   let failure: Error | null;
-  /** The questions to the repository. */
+  /** The calls to the fake repository. */
   let asked: string[];
 
   before(async () => {

@@ -14,7 +14,7 @@ describe('The health of a data server', () => {
   const database = useTestDatabase();
   const keyring = new Keyring(new Sensitive(Buffer.alloc(32, 1).toString('base64')));
   let redis: Server;
-  /** What redis answers; null if it gives no answer. */
+  /** The answer of the fake Redis; null for none. */
   let answer: string | null;
   let spec: ReleaseSpec;
   let health: ServerHealth;

@@ -8,7 +8,10 @@ import { makeService } from '../../../support/factories.js';
 import { pretendLive } from '../../../support/records.js';
 import { TestWorkshop } from '../../../support/workshop.js';
 
-/** The decisions, with measurements of the test's own. A real server meets its bound in test/workers/data/storage-bound.test.ts. */
+/**
+ * Tests of the decisions, with made-up measurements. test/workers/data/storage-bound.test.ts tests them with a real
+ * server.
+ */
 describe('The watch of data servers', () => {
   let workshop: TestWorkshop;
   let deps: JobDeps;

@@ -42,7 +42,7 @@ describe('The work on deployments', () => {
     );
   }
 
-  /** The deployment failed, nothing of it runs, and its service serves what it served before. */
+  /** Expects that the deployment failed, that nothing of it runs, and that the service runs the release of before. */
   async function expectFailed(deployment: DeploymentRow, error: string): Promise<void> {
     const row = await workshop.read(deployment.id);
     expect(row).to.include({ status: 'failed', error, worker_id: null });
@@ -59,7 +59,7 @@ describe('The work on deployments', () => {
     expect(await workshop.messages(id)).to.include('The deployment was cancelled');
   }
 
-  /** An image of the service, as an earlier build stored it; it is on this host unless `here` is false. */
+  /** Stores an image of the service, as an earlier build would. It is on this host unless `here` is false. */
   async function imageOf(service: { id: string; workspace_id: string }, here = true): Promise<{ id: string }> {
     const digest = `${service.id}-image`;
     if (here) workshop.images.add(digest);
@@ -68,7 +68,7 @@ describe('The work on deployments', () => {
     return insertImage(workshop.database.db, image);
   }
 
-  /** A deployment that was interrupted while it was releasing. */
+  /** Creates a deployment that was interrupted while it was releasing. */
   async function releasing(here = true, changes: Partial<Record<keyof DeploymentRow, unknown>> = {}) {
     const service = await makeService(workshop.database.db);
     const image = await imageOf(service, here);
@@ -78,7 +78,7 @@ describe('The work on deployments', () => {
   const cancel = ({ service_id: serviceId }: DeploymentRow) =>
     workshop.database.db.transaction((trx) => cancelOpenDeployments(trx, { serviceId }));
 
-  /** Requests the cancellation without the notification. For a deaf worker, so that no renewal notices it either. */
+  /** Requests the cancellation without a notification, so that a worker without lease renewals does not notice it. */
   const cancelSilently = ({ id }: DeploymentRow) =>
     workshop.database.db('deployments').where({ id }).update({ cancel_requested_at: new Date() });
 

@@ -8,6 +8,7 @@ import { claim, statesOf, transition } from '../../../../shared/engine/transitio
 import { OPERATIONS } from '../../../../shared/operations/kind.js';
 import { KINDS } from '../../../../shared/queues/work-catalog.js';
 import { RUNS } from '../../../../shared/runs/kind.js';
+import { STACK_APPLIES } from '../../../../shared/stacks/kind.js';
 import { type Handler, type Outcome, perform, type Work } from '../../../../workers/engine/perform-record.js';
 import { ReleaseError } from '../../../../workers/failures/explained-errors.js';
 import { Interrupted, JobFailed } from '../../../../workers/failures/interruption-errors.js';
@@ -16,7 +17,7 @@ import { makeWorkspace } from '../../../support/factories.js';
 import { done, ROAD, type Row, recordMaker, SAMPLE, SAMPLE_TABLE } from '../../../support/work-records.js';
 import { jobHelpers, TestWorkshop, untilAborted } from '../../../support/workshop.js';
 
-/** What a case works with: one record that waits for its first claim. */
+/** One record that waits for its first claim, and what a case does with it. */
 class Bench {
   readonly kind: WorkKind;
   readonly workshop: TestWorkshop;
@@ -38,7 +39,7 @@ class Bench {
     return this.workshop.database.db;
   }
 
-  /** The outcome, or the error, of one job that runs `work`. */
+  /** Runs one job with `work`. Returns its outcome or its error. */
   run(
     work: (work: Work<Row>) => Promise<Outcome>,
     {
@@ -53,7 +54,7 @@ class Bench {
     return perform(worker, handler, id, jobHelpers({ signal, lastAttempt })).catch((error: unknown) => error);
   }
 
-  /** Claims the record for a worker that does nothing more. */
+  /** Claims the record for a worker that then does nothing. */
   claim(): Promise<Row | null> {
     return claim<Row>(this.db, this.kind, this.id, uuidv7());
   }
@@ -66,7 +67,7 @@ class Bench {
     return this.db(this.kind.table).where({ id: this.id }).update(changes);
   }
 
-  /** The status of a record that is worked on, and of one whose work is done. */
+  /** The status of a record while its work runs; below, the status once it is done. */
   get working(): string {
     return statesOf(this.kind).queued?.claimed ?? 'queued';
   }
@@ -75,9 +76,10 @@ class Bench {
     return this.working === 'queued' ? 'live' : 'succeeded';
   }
 
-  /** An event that leaves the state in which a record is worked on, and one that ends it. */
+  /** An event that leaves the state in which work runs; below, an event that ends it. */
   get step(): string {
-    return ROAD[this.working] ?? 'retried';
+    const steps = Object.keys(statesOf(this.kind)[this.working] ?? {});
+    return ROAD[this.working] ?? steps.find((event) => event === 'stepped') ?? 'retried';
   }
 
   get end(): string {
@@ -86,7 +88,7 @@ class Bench {
 
   requestCancel = () => this.update({ cancel_requested_at: this.db.fn.now() });
   states = () => statesOf(this.kind);
-  /** The status of a record after a worker that runs it has given it back by an event. */
+  /** Returns the status of a record after the worker handed it back with an event. */
   after = (event: string) => this.states()[this.working]?.[event] ?? this.working;
 }
 
@@ -101,7 +103,7 @@ const fault = () => Promise.reject(new Error('the registry is away'));
 const explained = () => Promise.reject(new ReleaseError('the image is gone'));
 const UNHELD = { worker_id: null, lease_expires_at: null };
 
-/** What each kind must do. The title continues "a record of <kind>". */
+/** What the engine guarantees for each kind of work. The test's title is the case's title and "a record of <kind>". */
 const CASES: [title: string, check: (bench: Bench) => Promise<unknown>, only?: 'cancellable' | 'aloneInWorkspace'][] = [
   [
     'is done once: its second job finds nothing to do',
@@ -437,7 +439,7 @@ describe('The engine', () => {
   const registered = KINDS.filter((kind: WorkKind) => kind.lease !== null);
 
   it('is tested with every kind that it performs', () => {
-    expect(registered).to.deep.equal([DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS]);
+    expect(registered).to.deep.equal([DEPLOYMENTS, OPERATIONS, RUNS, BACKUPS, STACK_APPLIES]);
   });
 
   for (const kind of [...registered, SAMPLE] as WorkKind[]) {

@@ -17,7 +17,7 @@ import { claimDeployment } from '../../../support/records.js';
 describe('The keeper of leases', () => {
   const database = useTestDatabase();
   let keeper: LeaseKeeper;
-  /** What PostgreSQL does when a cancellation was requested; null if notifications may have been missed. */
+  /** Simulates PostgreSQL's notification of a cancellation; null if notifications may have been missed. */
   let notify: (id: string | null) => void;
 
   beforeEach(() => {

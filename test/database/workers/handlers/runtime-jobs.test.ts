@@ -35,7 +35,7 @@ describe('Jobs that change what runs', () => {
     return { service, deploymentId: await deploy(service) };
   }
 
-  /** Runs an operation of the service and returns how it ended. */
+  /** Runs an operation of the service, and returns how it ended. */
   async function operate(service: ServiceRow, kind: OperationKind, job = runtimeActionJob) {
     const input = { workspaceId: service.workspace_id, serviceId: service.id, kind, actor: 'test' };
     const { id } = await workshop.database.db.transaction((trx) => insertOperation(trx, input));
@@ -45,7 +45,7 @@ describe('Jobs that change what runs', () => {
     return workshop.database.db('operations').where({ id }).first();
   }
 
-  /** Stores a number of replicas, which no operation follows yet. */
+  /** Changes the number of replicas without an operation. */
   const configure = (service: ServiceRow, replicas: number) =>
     workshop.database
       .db('services')

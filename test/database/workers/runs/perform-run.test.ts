@@ -31,7 +31,7 @@ describe('A run', () => {
     deploymentId = await goLive(service);
   });
 
-  /** A release of the service that is live, with its image on this host. */
+  /** Creates a live release of the service, with its image on this host. */
   async function goLive(of: ServiceRow): Promise<string> {
     const { db } = workshop.database;
     // A deployment of its own, which has the secret snapshot that the release runs with.

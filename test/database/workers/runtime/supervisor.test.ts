@@ -48,7 +48,7 @@ describe('The supervisor of a host', () => {
     await listener.close();
   });
 
-  /** A replica of a live release on a host. */
+  /** Creates a replica of a live release on a host. */
   async function replicaOn(hostId: string): Promise<string> {
     const { db } = database;
     const spec = await storeRelease(db, { manifest: { startCommand: 'node .' } });

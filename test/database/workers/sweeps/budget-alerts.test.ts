@@ -10,7 +10,7 @@ import { createTestDatabase, type TestDatabase } from '../../../support/postgres
 describe('Budget alerts', () => {
   let database: TestDatabase;
   let mails: Mail[];
-  /** What the mail server does with the next mails. */
+  /** How the mail server treats the next mails. */
   let server: 'takes' | 'refuses' | 'is not configured';
 
   before(async () => {

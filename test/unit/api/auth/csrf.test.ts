@@ -10,7 +10,7 @@ describe('A write with a session', () => {
   const tokens = new CsrfTokens(Buffer.alloc(32, 1));
   const deps = { csrf: tokens, config: { publicUrl: 'http://ranvier.test' } } as unknown as ApiDeps;
 
-  /** 'passed', or the code of the refusal. */
+  /** Returns 'passed', or the code of the refusal. */
   async function send(
     step: ApiStep,
     headers: Record<string, string>,

@@ -3,7 +3,7 @@ import { HashGate } from '../../../../api/auth/hash-gate.js';
 import { AppError } from '../../../../shared/core/error-registry.js';
 
 describe('The gate of password hashing', () => {
-  /** Work that ends when it is told to, and counts what runs. */
+  /** Work that ends on demand, and a counter of what runs. */
   function works() {
     const running = new Set<() => void>();
     let most = 0;

@@ -15,7 +15,7 @@ describe('The key of a push', () => {
     for (const folder of folders) await rm(folder, { recursive: true });
   });
 
-  /** A server that asks for a password; what it was given is noted. */
+  /** Starts a server that asks for a password, and records it. */
   async function startServer() {
     const given: string[] = [];
     const server = createServer((request, response) => {

@@ -6,10 +6,10 @@ import { body } from '../../../../api/http/read-body.js';
 import type { ApiState } from '../../../../api/http/request-state.js';
 import { AppError } from '../../../../shared/core/error-registry.js';
 
-/** Stated here and not imported: the specification's number. */
+/** The specification's limit, deliberately not imported. */
 const LIMIT = 262_144;
 
-/** A JSON string of this length in bytes. */
+/** Returns a JSON string of this length in bytes. */
 const jsonOf = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
 
 describe('The body of a request', () => {
@@ -33,7 +33,7 @@ describe('The body of a request', () => {
   });
   after(() => void server.close());
 
-  /** Sends the chunks, in one piece with its length or else chunked, and resolves to what is answered. */
+  /** Sends the chunks and resolves to the answer. One chunk is sent with its length, several are sent chunked. */
   function send(chunks: (string | Buffer)[], headers: Record<string, string> = {}): Promise<string> {
     return new Promise((resolve, reject) => {
       const { port } = server.address() as AddressInfo;

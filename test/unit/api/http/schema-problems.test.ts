@@ -4,6 +4,7 @@ import { createAjv, Name, Nullable, Strict, Uuid } from '../../../../api/http/sc
 import { problemsOf } from '../../../../api/http/schema-problems.js';
 import { SaveCanvasBody } from '../../../../api/resources/canvas/schema.js';
 import { CreateServiceBody } from '../../../../api/resources/services/schema.js';
+import { ShellBody } from '../../../../api/resources/shells/schema.js';
 
 describe('What is wrong with a request', () => {
   const ajv = createAjv();
@@ -47,6 +48,13 @@ describe('What is wrong with a request', () => {
     expect(told(Strict({ limit: Nullable(Type.Integer()) }), { limit: 'x' })).to.deep.equal([
       '/limit must be an integer',
     ]);
+  });
+
+  it('says of a value with two possible types only what is wrong with the type that it has', () => {
+    expect(told(ShellBody, { command: '' })).to.deep.equal(['/command must not be empty']);
+    expect(told(ShellBody, { command: [] })).to.deep.equal(['/command must not be empty']);
+    expect(told(ShellBody, { command: ['a', 1] })).to.deep.equal(['/command/1 must be a string']);
+    expect(told(ShellBody, { command: 1 })).to.deep.equal(['/command must be a string', '/command must be an array']);
   });
 
   it('describes every pattern of a body that a caller sends', () => {

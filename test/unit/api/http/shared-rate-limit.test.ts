@@ -4,7 +4,7 @@ import type { Db } from '../../../../shared/core/database/database-client.js';
 
 const WINDOW_MS = 60_000;
 
-/** The table of windows as the database keeps it, without a database. */
+/** Simulates the table of windows without a database. */
 class Table {
   now = 0;
   writes = 0;

@@ -85,7 +85,8 @@ describe('The retention of backups', () => {
     expect(retentionDays(standard)).to.equal(10);
     expect(retentionDays({ ...standard, backupRetentionDays: 365 })).to.equal(14);
     expect(retentionDays({ backupRetentionDays: 7, plan: 'free' })).to.equal(1);
-    expect(retentionDays({ backupRetentionDays: 7, plan: 'pro_plus' })).to.equal(1);
+    expect(retentionDays({ backupRetentionDays: 40, plan: 'pro_plus' })).to.equal(30);
+    expect(retentionDays({ backupRetentionDays: 7, plan: 'gone' as never })).to.equal(1);
     expect(expiryOf(at(3), standard)).to.deep.equal(at(13));
   });
 
@@ -126,10 +127,19 @@ describe('The retention of backups', () => {
 
 describe('A restore', () => {
   it('goes on with data that was replaced, puts back what was only moved aside, and begins anew in every other case', () => {
-    expect(decideRestore({ before: true, data: true })).to.equal('confirm');
-    expect(decideRestore({ before: true, data: false })).to.equal('putBack');
-    expect(decideRestore({ before: false, data: true })).to.equal('begin');
-    expect(decideRestore({ before: false, data: false })).to.equal('begin');
+    const [swapped, aside, untouched] = [
+      { before: true, data: true },
+      { before: true, data: false },
+      { before: false, data: true },
+    ];
+    expect(decideRestore([])).to.equal('begin');
+    expect(decideRestore([swapped])).to.equal('confirm');
+    expect(decideRestore([aside])).to.equal('putBack');
+    expect(decideRestore([untouched])).to.equal('begin');
+    expect(decideRestore([{ before: false, data: false }])).to.equal('begin');
+    expect(decideRestore([swapped, swapped])).to.equal('confirm');
+    expect(decideRestore([swapped, untouched])).to.equal('putBack');
+    expect(decideRestore([swapped, aside])).to.equal('putBack');
   });
 });
 

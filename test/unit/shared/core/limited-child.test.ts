@@ -14,7 +14,7 @@ const failed = (running: Promise<unknown>) =>
     () => expect.fail('it succeeded'),
     (error: unknown) => error as CommandFailed,
   );
-/** A text that no other process has on its command line. */
+/** Returns a text that no other process has on its command line. */
 const unique = () => `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
 
 describe('A child process with limits', function () {

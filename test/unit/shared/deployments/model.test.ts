@@ -15,6 +15,7 @@ const EVENTS = [
   'imageFound',
   'built',
   'imageMissing',
+  'prepared',
   'routeSwitched',
   'edgesConfirmed',
   'failed',
@@ -32,6 +33,8 @@ describe('The states of a deployment', () => {
       ['switched', 'edgesConfirmed', 'live'],
       ['queued', 'imageFound', 'releasing'],
       ['releasing', 'imageMissing', 'building'],
+      ['releasing', 'prepared', 'prepared'],
+      ['prepared', 'routeSwitched', 'switched'],
     ];
     for (const [from, event, to] of road) expect(next(from, event), `${from} ${event}`).to.equal(to);
   });
@@ -73,10 +76,17 @@ describe('The states of a deployment', () => {
       'building',
       'releasing',
       'releasing',
+      'releasing',
       'live',
       'failed',
       'cancelled',
     ]);
-    expect(STEP_OF).to.deep.equal({ queued: 'queued', building: 'build', releasing: 'release', switched: 'release' });
+    expect(STEP_OF).to.deep.equal({
+      queued: 'queued',
+      building: 'build',
+      releasing: 'release',
+      prepared: 'release',
+      switched: 'release',
+    });
   });
 });

@@ -19,6 +19,10 @@ describe('Who may do what', () => {
     ['service.read', [null, null, null, null], [null, null, null, null]],
     ['service.update', ['forbidden', null, null, null], ['forbidden', 'forbidden', null, null]],
     ['deployment.create', ['forbidden', null, null, null], ['forbidden', 'forbidden', null, null]],
+    ['run.create', ['forbidden', null, null, null], ['forbidden', 'forbidden', null, null]],
+    ['shell.open', ['forbidden', null, null, null], ['forbidden', 'forbidden', null, null]],
+    ['tunnel.open', ['forbidden', null, null, null], ['forbidden', 'forbidden', null, null]],
+    ['volume.delete', ['forbidden', null, null, null], ['forbidden', 'forbidden', null, null]],
     ['canvas.save', ['forbidden', null, null, null], ['forbidden', null, null, null]],
     ['workspace.update', ['forbidden', 'forbidden', null, null], ['forbidden', 'forbidden', null, null]],
   ];

@@ -26,6 +26,7 @@ const EMPTY: MetricRow = {
   requests_5xx: 0,
   bytes_out: 0,
   latency: null,
+  volume_bytes: null,
 };
 
 describe('The figures of a service', () => {
@@ -44,7 +45,17 @@ describe('The figures of a service', () => {
 
   it('are averages of what was measured, sums of what was answered, and no points where nothing is known', () => {
     const rows: MetricRow[] = [
-      { ...EMPTY, counts: 2, replicas: 5, samples: 4, cpu: 200, memory: 100, requests_2xx: 7, bytes_out: 900 },
+      {
+        ...EMPTY,
+        counts: 2,
+        replicas: 5,
+        samples: 4,
+        cpu: 200,
+        memory: 100,
+        requests_2xx: 7,
+        bytes_out: 900,
+        volume_bytes: 77,
+      },
       { ...EMPTY, at: new Date('2026-11-22T10:00:15Z'), requests_5xx: 1 },
     ];
     const series = seriesOf(rows);
@@ -58,6 +69,7 @@ describe('The figures of a service', () => {
       requests_5xx: [0, 1],
       latency_p50: [],
       bytes_out: [900, 0],
+      volume_bytes: [77],
     });
     expect(series[0]?.points[0]?.[0]).to.equal('2026-11-22T10:00:00.000Z');
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { latestTick, nextTick } from '../../../../shared/runs/cron-ticks.js';
 
-/** The ticks of a schedule after an instant, as UTC. */
+/** Returns the ticks of a schedule after a time, in UTC. */
 function ticks(expression: string, timezone: string, after: string, count: number): string[] {
   const found: string[] = [];
   let from: Date | null = new Date(after);

@@ -8,7 +8,8 @@ import { createGzip } from 'node:zlib';
 import { expect } from 'chai';
 import { pack } from 'tar-stream';
 import { EncryptArchive, newArchiveKey } from '../../../../workers/backups/archive-cipher.js';
-import { ArchiveWriter, type Manifest, unpackArchive } from '../../../../workers/backups/backup-archive.js';
+import { ArchiveWriter, type Manifest } from '../../../../workers/backups/backup-archive.js';
+import { unpackArchive } from '../../../../workers/backups/read-archive.js';
 
 const NEVER = new AbortController().signal;
 const SEALED = Buffer.from('the sealed key');
@@ -120,7 +121,7 @@ describe('An archive', () => {
     expect(await problem(unpack(Buffer.concat([...pieces, archive.subarray(third)])))).to.contain('damaged');
   });
 
-  /** An archive that no writer makes, but that has the right key. */
+  /** Builds an archive that the platform would not write, encrypted with the right key. */
   function crafted(entries: [name: string, content: string, type?: 'symlink'][]): Promise<Buffer> {
     const tar = pack();
     for (const [name, content, type] of entries) {

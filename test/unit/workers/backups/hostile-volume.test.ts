@@ -30,7 +30,7 @@ describe('The backup of a volume that its tenant has prepared', () => {
   });
   afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-  /** The content of the archive that `fill` writes, and the error with which `fill` ended. */
+  /** Returns the content of the archive that `fill` writes, and the error of `fill`. */
   async function archived(fill: (archive: ArchiveWriter) => Promise<unknown>, archive = new ArchiveWriter()) {
     const content = buffer(archive.stream(KEY, Buffer.from('sealed'))).catch(() => null);
     const error = await fill(archive).then(

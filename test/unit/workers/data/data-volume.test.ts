@@ -17,7 +17,7 @@ describe('The volume of a data service', () => {
   });
   afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-  /** As the server does it: what it makes is its user's, as its folder is. */
+  /** Fills a folder as the server would: with files of the folder's owner. */
   const fill = (version: string) => async (folder: string) => {
     await writeFile(join(folder, 'PG_VERSION'), `${version}\n`);
     const { uid, gid } = await stat(folder);

@@ -31,7 +31,7 @@ describe('A session on a server that is not PostgreSQL', () => {
       () => 'no problem',
       (error: Error) => error.message,
     );
-  /** A message of PostgreSQL's protocol. */
+  /** Builds a message of PostgreSQL's protocol. */
   const message = (type: string, ...content: (number | string)[]) => {
     const body = Buffer.concat(
       content.map((part) => {

@@ -35,7 +35,7 @@ function facts(overrides: Partial<RouteFacts> = {}): RouteFacts {
   };
 }
 
-/** The only route. */
+/** Returns the only route of a table. */
 function routeOf(...given: Parameters<typeof routesOf>) {
   const routes = routesOf(...given);
   expect(routes.length).to.be.at.most(1);

@@ -15,7 +15,7 @@ import { ownProcessorMs } from '../../../support/processor-time.js';
 const FACTS: FailureFacts = { phase: 'build', memoryMb: 2048 };
 const START: FailureFacts = { phase: 'start', memoryMb: 512 };
 
-/** Outputs of real failures: `== <name of the failure> <phase>`, then the output's end. */
+/** Outputs of real failures: `== <name of the failure> <phase>`, and then the end of the output. */
 const SAMPLES = readFileSync(
   join(resolve(import.meta.dirname, '../../../../..'), 'test/unit/workers/failures/failure-samples.txt'),
   'utf8',

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { MIN_PATTERN_LENGTH, PrefixIndex } from '../../../../workers/masking/prefix-index.js';
 
-/** What the index is to find, by comparing every pattern at every place. */
+/** Finds the expected matches by comparing every pattern at every position. */
 function naive(patterns: readonly string[], text: string): [number, number][] {
   const found: [number, number][] = [];
   for (let start = 0; start < text.length; start++) {

@@ -5,6 +5,7 @@ import type { NetworkSlot } from '../../../../workers/network/network-model.js';
 import {
   admitRules,
   dismissRules,
+  joinRules,
   loopbackRules,
   type NetworkSettings,
   networkRules,
@@ -98,6 +99,10 @@ describe('Network rules', () => {
     ['nothing', networkRules({ ...SETTINGS, resolvers: [], egressAllow: [], sources: [], loopbackPorts: [] }, [])],
     ['a name server on loopback', networkRules({ ...SETTINGS, loopbackResolver: '127.0.0.53' }, [SLOT])],
     ['one more namespace', `${networkRules(SETTINGS, [SLOT])}${admitRules(SETTINGS, BUILD)}`],
+    [
+      'one more in a network',
+      `${networkRules(SETTINGS, [SLOT])}${joinRules(SETTINGS, { ...BUILD, scope: SLOT.scope })}`,
+    ],
     ['one less', `${networkRules(SETTINGS, [SLOT, BUILD])}${dismissRules(SETTINGS, BUILD)}`],
     ['ports of loopback', loopbackRules(SETTINGS)],
     ['a port', portRules([{ port: 8000, to: { address: '127.0.0.1', port: 3000 } }])],

@@ -78,7 +78,7 @@ describe('Readiness of a replica', () => {
   it('checks a new replica often, a failing one each second, and a ready one every five seconds', () => {
     const next = (state: ReplicaState, checks: boolean[], upMs = 0) =>
       decideReadiness({ state, port: 1, checks, upMs }).nextCheckMs;
-    expect([0, 60, 300, 3000].map((upMs) => next('starting', [FAIL], upMs))).to.deep.equal([15, 15, 50, 250]);
+    expect([0, 60, 300, 3000].map((upMs) => next('starting', [FAIL], upMs))).to.deep.equal([5, 10, 50, 250]);
     expect(next('starting', [PASS])).to.equal(50);
     expect(next('starting', [PASS, PASS])).to.equal(5_000);
     expect(next('ready', [PASS])).to.equal(5_000);

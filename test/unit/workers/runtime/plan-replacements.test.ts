@@ -1,19 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { REPLICA_STATES } from '../../../../workers/replicas/model.js';
+import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import {
   planReplacements,
   type ReplacementAction,
   replacementDelayMs,
   replacementMessage,
-  type WatchedReplica,
 } from '../../../../workers/runtime/plan-replacements.js';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const ago = (seconds: number) => new Date(NOW - seconds * 1000);
 const START_MS = 60_000;
 
-function replica(changes: Partial<WatchedReplica> = {}): WatchedReplica {
+function replica(changes: Partial<ReplicaRow> = {}): ReplicaRow {
   return {
     id: 'a',
     deployment_id: 'release',
@@ -33,11 +33,11 @@ function replica(changes: Partial<WatchedReplica> = {}): WatchedReplica {
     surge_failed: false,
     replaces: null,
     ...changes,
-  };
+  } as ReplicaRow;
 }
 
-/** A replica that has failed for longer than it may. */
-const failing = (changes: Partial<WatchedReplica> = {}) =>
+/** Builds a replica that has failed for too long. */
+const failing = (changes: Partial<ReplicaRow> = {}) =>
   replica({
     state: 'unhealthy',
     failing_since: ago(61),
@@ -45,7 +45,7 @@ const failing = (changes: Partial<WatchedReplica> = {}) =>
     health_answer: 'GET /health got no answer within 2 s',
     ...changes,
   });
-const successor = (changes: Partial<WatchedReplica> = {}) =>
+const successor = (changes: Partial<ReplicaRow> = {}) =>
   replica({
     id: 'b',
     position: 1001,
@@ -56,10 +56,10 @@ const successor = (changes: Partial<WatchedReplica> = {}) =>
     ...changes,
   });
 
-function plan(rows: WatchedReplica[], hasRoom = true): ReplacementAction<WatchedReplica>[] {
+function plan(rows: ReplicaRow[], hasRoom = true): ReplacementAction[] {
   return planReplacements(rows, { now: NOW, startMs: START_MS, hasRoom: () => hasRoom });
 }
-const types = (actions: ReplacementAction<WatchedReplica>[]) => actions.map(({ type }) => type);
+const types = (actions: ReplacementAction[]) => actions.map(({ type }) => type);
 
 describe('The replacement of failing replicas', () => {
   it('begins with a new one beside the failing one, when its time has come', () => {

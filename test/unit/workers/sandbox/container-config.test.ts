@@ -90,7 +90,11 @@ describe('The configuration of a container', () => {
   });
 
   it('gives the files of an image to the user of the service, and mounts a folder as it is', () => {
-    expect(config().hooks.createContainer[0]?.args).to.include('300007:300007');
+    expect(config().hooks.createContainer[0]?.args).to.include.members(['-exec', '300007:300007']);
+    const volume = { folder: '/v', path: '/mnt/app/data', exclusive: true, grows: false };
+    expect(config({ volumes: [volume] }).hooks.createContainer[0]?.args)
+      .to.include('-execdir')
+      .and.not.include('-exec');
     const folder = config({ image: null });
     expect(folder.hooks.createContainer).to.deep.equal([]);
     expect(folder.mounts.find(({ destination }) => destination === '/mnt/app')).to.deep.include({
@@ -109,8 +113,11 @@ describe('The configuration of a container', () => {
       { containerID: 0, hostID: 1000, size: 1 },
     ]);
     expect(process.user).to.deep.equal({ uid: 0, gid: 0 });
-    expect(process.args.slice(0, 4)).to.deep.equal(['unshare', '--user', '--map-user=1000', '--map-group=1000']);
-    expect(process.args).to.include.members(['--no-new-privs', '--bounding-set=-all', '/.init']);
+    // A shell enters the namespaces of process 1, which are the container's.
+    const [init, own] = [process.args.slice(0, 5), process.args.slice(5)];
+    expect(init.slice(0, 3)).to.deep.equal(['/bin/sh', '/.init', 'free']);
+    expect(own.slice(0, 4)).to.deep.equal(['unshare', '--user', '--map-user=1000', '--map-group=1000']);
+    expect(own).to.include.members(['--no-new-privs', '--bounding-set=-all', '/.variables']);
     expect(process.noNewPrivileges).to.equal(true);
     // Programs that still have privileges get no variable of the command.
     expect(process.env.slice(2)).to.deep.equal(['RANVIER_NAMES=A', "RANVIER_ENV_A=it's $(x)"]);

@@ -10,7 +10,7 @@ import {
 } from '../../../../workers/sandbox/disk-model.js';
 
 const GB = 1024 ** 3;
-/** A disk of 100 GB and a million inodes, of which 2 GB and 50,000 are kept. */
+/** A disk with 100 GB and a million inodes, of which 2 GB and 50,000 are reserved. */
 const room = (changes: Partial<DiskRoom> = {}): DiskRoom => ({
   freeBytes: 50 * GB,
   totalBytes: 100 * GB,

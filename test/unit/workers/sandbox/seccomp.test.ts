@@ -31,15 +31,17 @@ describe('The filter of system calls', () => {
     expect(refused).to.include.members(['mount', 'unshare', 'bpf', 'io_uring_setup', 'clone3', 'clone', 'socket']);
   });
 
-  it('allows one more user namespace, and no other kind, to the containers of an ordinary user', () => {
+  it('allows to make and enter user namespaces, and no other kind, in the containers of an ordinary user', () => {
     const rulesFor = (profile: typeof PROFILE | null, kind: 'command' | 'rootless') =>
-      seccompOf(profile, 'x64', kind)?.syscalls.filter(({ names }) => names.includes('unshare'));
-    const args = (op: string) => [{ index: 0, value: 0x10000000, op }];
+      seccompOf(profile, 'x64', kind)?.syscalls.filter(({ names }) => /unshare|setns/.test(names.join()));
+    const args = (index: number, op: string) => [{ index, value: 0x10000000, op }];
     expect(rulesFor(PROFILE, 'rootless')).to.deep.equal([
-      { names: ['unshare'], action: 'SCMP_ACT_ALLOW', args: args('SCMP_CMP_EQ') },
+      { names: ['unshare'], action: 'SCMP_ACT_ALLOW', args: args(0, 'SCMP_CMP_EQ') },
+      { names: ['setns'], action: 'SCMP_ACT_ALLOW', args: args(1, 'SCMP_CMP_EQ') },
     ]);
     expect(rulesFor(null, 'rootless')).to.deep.equal([
-      { names: ['unshare'], action: 'SCMP_ACT_ERRNO', errnoRet: 1, args: args('SCMP_CMP_NE') },
+      { names: ['unshare'], action: 'SCMP_ACT_ERRNO', errnoRet: 1, args: args(0, 'SCMP_CMP_NE') },
+      { names: ['setns'], action: 'SCMP_ACT_ERRNO', errnoRet: 1, args: args(1, 'SCMP_CMP_NE') },
     ]);
     expect(rulesFor(PROFILE, 'command')?.map(({ action }) => action)).to.deep.equal(['SCMP_ACT_ERRNO']);
   });

@@ -36,7 +36,7 @@ interface Moment {
   after: number;
 }
 
-/** Decides every 15 s about a service with this load, in per cent of one replica, that its replicas share. */
+/** Simulates decisions every 15 s. The load, in per cent of one replica, is shared by the replicas. */
 function simulate(
   loads: readonly number[],
   facts: Partial<ScalingFacts> = {},

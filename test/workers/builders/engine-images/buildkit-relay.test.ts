@@ -20,7 +20,7 @@ import { openRelay, type Relay } from '../../../../workers/builders/engine-image
 import { eventually } from '../../../support/processes.js';
 
 const CONTROL = '/moby.buildkit.v1.Control';
-/** Calls that show or change what BuildKit holds for other services, and unknown calls. */
+/** Calls that read or change BuildKit's data of other services, and unknown calls. */
 const REFUSED = [
   `${CONTROL}/DiskUsage`,
   `${CONTROL}/Prune`,
@@ -64,7 +64,7 @@ describe('The relay to BuildKit', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A server that returns what it is sent. `Solve` can also fail or hang. */
+  /** Starts a server that returns what it receives. `Solve` can also fail or hang. */
   function startBuildkit(): Server {
     const server = new Server();
     for (const path of [`${CONTROL}/Solve`, `${CONTROL}/Info`, `${CONTROL}/ListWorkers`, ...REFUSED]) {

@@ -10,26 +10,26 @@ import { NO_REGISTRY, startRegistry, type TestRegistry } from '../../../support/
 import { startNpmRegistry, type TestNpmRegistry } from '../../../support/npm-registry.js';
 import { eventually } from '../../../support/processes.js';
 import { type Files, hasGit, packageJson } from '../../../support/repositories.js';
-import { BuildGround, TINY_IMAGE } from './support.js';
+import { BuildFixture, TINY_IMAGE } from './support.js';
 
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 
 describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(240_000);
-  let ground: BuildGround;
+  let fixture: BuildFixture;
   let packages: TestNpmRegistry;
   let npm: Record<string, string>;
 
   before(async function () {
     if (REASON !== '') this.skip();
-    ground = await BuildGround.open();
-    await ground.importNpm();
-    packages = await startNpmRegistry(ground.folder, ground.machines.hostAddress);
+    fixture = await BuildFixture.open();
+    await fixture.importNpm();
+    packages = await startNpmRegistry(fixture.folder, fixture.machines.hostAddress);
     npm = { npm_config_registry: packages.url, NODE_EXTRA_CA_CERTS: packages.certificates };
   });
   after(async () => {
     await packages?.stop();
-    await ground?.close();
+    await fixture?.close();
   });
 
   const greeting = (text: string): Files => ({
@@ -39,21 +39,21 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
 
   it('builds a Node application with its packages, and finds them installed the next time', async () => {
     const wanted = { buildEnvironment: npm, request: { serviceId: 'app' } };
-    const first = await ground.build({ ...wanted, files: greeting('one') });
+    const first = await fixture.build({ ...wanted, files: greeting('one') });
     expect(first.manifest).to.deep.include({ type: 'process', runtime: 'node', startCommand: 'npm start' });
     expect(first.reference).to.equal(`ranvier/app:${first.digest.slice(0, 24)}`);
-    expect(await ground.run(first.reference)).to.match(/hello from greet one 10001 \/app writes$/);
+    expect(await fixture.run(first.reference)).to.match(/hello from greet one 10001 \/app writes$/);
     expect(packages.downloads()).to.equal(1);
 
-    const second = await ground.build({ ...wanted, files: greeting('two') });
+    const second = await fixture.build({ ...wanted, files: greeting('two') });
     expect(second.output).to.match(/^CACHED .*npm install/m);
-    expect(await ground.run(second.reference)).to.match(/hello from greet two/);
+    expect(await fixture.run(second.reference)).to.match(/hello from greet two/);
     expect(packages.downloads()).to.equal(1);
 
     const request = { ...wanted.request, clearCache: true };
-    const third = await ground.build({ ...wanted, request, files: greeting('three') });
+    const third = await fixture.build({ ...wanted, request, files: greeting('three') });
     expect(third.output).not.to.match(/^CACHED .*npm install/m);
-    expect(await ground.run(third.reference)).to.match(/hello from greet three/);
+    expect(await fixture.run(third.reference)).to.match(/hello from greet three/);
     expect(packages.downloads()).to.equal(2);
   });
 
@@ -67,14 +67,14 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
       }),
     };
     const environment = { TOKEN: 'value of\nthe "token"' };
-    const built = await ground.build({ files, buildEnvironment: npm, request: { environment } });
+    const built = await fixture.build({ files, buildEnvironment: npm, request: { environment } });
     expect(built.output)
       .to.match(/^sees value of$/m)
       .and.match(/^the "token" true$/m);
-    const image = ground.node.docker.getImage(built.reference);
+    const image = fixture.node.docker.getImage(built.reference);
     const told = JSON.stringify([await image.history(), await image.inspect()]);
     expect(told).not.to.contain('the \\"token').and.not.contain('value of');
-    expect(await ground.run(built.reference, 'env; ls -a /opt/ranvier /app')).not.to.match(/TOKEN|certificates|pem/);
+    expect(await fixture.run(built.reference, 'env; ls -a /opt/ranvier /app')).not.to.match(/TOKEN|certificates|pem/);
   });
 
   it('builds the Dockerfile of the repository, in its context and without ignored files', async () => {
@@ -102,20 +102,20 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
       dockerfilePath: 'deploy/web.Dockerfile',
     };
     const request = { environment: { SHOWN: 'yes', HIDDEN: 'no' } };
-    const built = await ground.build({ files, configuration, request });
+    const built = await fixture.build({ files, configuration, request });
     expect(built.manifest).to.deep.include({ type: 'process', runtime: 'docker', startCommand: '' });
     expect(built.lines).to.include('shown: yes hidden: ');
     for (const name of ['keep.md', 'also.md', 'link', 'lead-out']) expect(built.lines).to.include(name);
     for (const name of ['left-out.md', 'secret', 'key', 'elsewhere.txt']) expect(built.lines).not.to.include(name);
-    expect(await ground.run(built.reference)).to.equal('own\nx');
-    expect(await ground.run(built.reference, 'ls -l /context/lead-out')).to.contain('-> /etc/shadow');
+    expect(await fixture.run(built.reference)).to.equal('own\nx');
+    expect(await fixture.run(built.reference, 'ls -l /context/lead-out')).to.contain('-> /etc/shadow');
     const own = { ...configuration, startCommand: 'node own.js' };
-    expect((await ground.build({ files, configuration: own })).manifest.startCommand).to.equal('node own.js');
+    expect((await fixture.build({ files, configuration: own })).manifest.startCommand).to.equal('node own.js');
   });
 
   it('refuses more variables than an engine accepts, and files that a build cannot have', async () => {
     const environment = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`V${n}`, 'x'.repeat(60_000)]));
-    const many = await ground.failure({ files: { Procfile: 'web: x' }, request: { environment } });
+    const many = await fixture.failure({ files: { Procfile: 'web: x' }, request: { environment } });
     expect(many.message).to.match(/variables have \d+ KiB as build arguments/);
     const context = packContext({ folders: [{ at: '', path: '/dev' }], files: {} });
     const packed = buffer(context).catch((error: unknown) => error);
@@ -132,23 +132,23 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
         'CMD ["/bin/sh", "-c", "ls /run/secrets"]',
       ].join('\n'),
     };
-    const built = await ground.build({ files, request: { environment: { TOKEN: 'mounted' } } });
+    const built = await fixture.build({ files, request: { environment: { TOKEN: 'mounted' } } });
     expect(built.lines).to.include('it is there');
     const required = { files: { Dockerfile: `FROM local/tiny:latest\nRUN ${mount}NONE,required=true true\n` } };
-    expect((await ground.failure(required)).message).to.equal(
+    expect((await fixture.failure(required)).message).to.equal(
       'the Dockerfile needs the secret "NONE", and the service has no such variable; add it, or remove the mount',
     );
   });
 
   it('uses a Dockerfile if no other file tells what the project is', async () => {
-    const { manifest } = await ground.build({ files: { Dockerfile: 'FROM local/tiny:latest\nCMD ["true"]\n' } });
+    const { manifest } = await fixture.build({ files: { Dockerfile: 'FROM local/tiny:latest\nCMD ["true"]\n' } });
     expect(manifest.runtime).to.equal('docker');
   });
 
   it('reports which command failed, its code and its output', async () => {
     const files: Files = { Procfile: 'web: x', 'broken.js': "throw new Error('the cause');\n" };
     const configuration = { buildCommand: 'echo begun && node broken.js' };
-    const failed = await ground.failure({ files, configuration });
+    const failed = await fixture.failure({ files, configuration });
     expect(failed).to.be.instanceOf(BuildError);
     expect(failed.message).to.equal('"echo begun && node broken.js" exited with code 1: Error: the cause');
     expect(failed.lines).to.include('begun');
@@ -156,23 +156,23 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
 
   it('reports which image or file is missing', async () => {
     const dockerfile = (text: string) => ({ files: { Dockerfile: text } });
-    const missing = await ground.failure(dockerfile('FROM 127.0.0.1:1/no/such:image\n'));
+    const missing = await fixture.failure(dockerfile('FROM 127.0.0.1:1/no/such:image\n'));
     expect(missing).to.be.instanceOf(BuildError);
     expect(missing.message).to.match(/^an image that the Dockerfile names cannot be pulled: .*127\.0\.0\.1:1/s);
-    const wrong = await ground.failure({ ...dockerfile('FROM local/tiny:latest\nFRUM x\n') });
+    const wrong = await fixture.failure({ ...dockerfile('FROM local/tiny:latest\nFRUM x\n') });
     expect(wrong.message).to.match(/^the build failed: .*unknown instruction: FRUM/is);
     const base = { files: { Procfile: 'web: x' }, baseImages: { auto: '127.0.0.1:1/base:1' } };
-    expect((await ground.failure(base)).message).to.match(/^an image that BASE_IMAGES names cannot be pulled/);
+    expect((await fixture.failure(base)).message).to.match(/^an image that BASE_IMAGES names cannot be pulled/);
     const configuration = { buildMethod: 'dockerfile' as const };
     const at = (settings: object) =>
-      ground.failure({ files: { a: 'x', out: { link: '/etc' } }, configuration: { ...configuration, ...settings } });
+      fixture.failure({ files: { a: 'x', out: { link: '/etc' } }, configuration: { ...configuration, ...settings } });
     expect((await at({})).message).to.equal(
       'dockerfilePath "Dockerfile" is no file of the repository; the folder has: a, out',
     );
     expect((await at({ dockerContext: 'b' })).message).to.match(/^dockerContext "b" does not exist/);
     expect((await at({ dockerContext: 'out' })).message).to.match(/^dockerContext "out" leads out/);
     expect((await at({ dockerfilePath: 'out/passwd' })).message).to.match(/^dockerfilePath "out\/passwd" leads out/);
-    const syntax = await ground.failure(
+    const syntax = await fixture.failure(
       dockerfile('# syntax=127.0.0.1:1/docker/dockerfile:1\nFROM local/tiny:latest\n'),
     );
     expect(syntax.message).to.match(/# syntax=.* remove the line$/s);
@@ -183,52 +183,52 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     const files = { Dockerfile: `FROM local/tiny:latest\nRUN echo begun && ${mark}\n` };
     const controller = new AbortController();
     const reason = new Error('cancelled');
-    const building = ground.failure({
+    const building = fixture.failure({
       files,
       signal: controller.signal,
       onLog: async (line) => {
         if (line !== 'begun') return;
-        expect(await ground.processes()).to.contain(mark);
+        expect(await fixture.processes()).to.contain(mark);
         controller.abort(reason);
       },
     });
     expect(await building).to.equal(reason);
-    await eventually('nothing of the build runs', async () => !(await ground.processes()).includes(mark));
+    await eventually('nothing of the build runs', async () => !(await fixture.processes()).includes(mark));
   });
 
   it('ends a build at its time limit', async () => {
     const files = { Dockerfile: 'FROM local/tiny:latest\nRUN sleep 98703\n' };
     // Long enough for the checkout on a busy machine: the limit has to come while the command runs.
-    const failed = await ground.failure({ files, configuration: { timeoutSeconds: 20 } });
+    const failed = await fixture.failure({ files, configuration: { timeoutSeconds: 20 } });
     expect(failed.message).to.equal('the build did not finish within 20 s (timeoutSeconds counts for the whole build)');
-    await eventually('nothing of the build runs', async () => !(await ground.processes()).includes('sleep 98703'));
+    await eventually('nothing of the build runs', async () => !(await fixture.processes()).includes('sleep 98703'));
   });
 
   it("refuses an image that is larger than the plan's storage", async () => {
-    const { Id } = await ground.node.docker.getImage('local/tiny:latest').inspect();
+    const { Id } = await fixture.node.docker.getImage('local/tiny:latest').inspect();
     const signal = new AbortController().signal;
-    const kept = ground.images().keep(Id, 'large', { signal, limitBytes: 1024, log: async () => {} });
+    const kept = fixture.images().keep(Id, 'large', { signal, limitBytes: 1024, log: async () => {} });
     const refusal = await kept.catch((error: unknown) => error);
     expect(refusal).to.be.instanceOf(BuildError);
     expect((refusal as Error).message).to.match(/the image has .* GB, more than the .* GB that the plan allows/);
   });
 
   it('sweeps its own images that are no longer wanted, and no others', async () => {
-    const { docker } = ground.node;
-    await ground.node.derive('foreign/app:1', ['LABEL x=y'], TINY_IMAGE);
-    await ground.node.derive('foreign/labelled:1', ['LABEL ranvier.image=ours'], TINY_IMAGE);
-    await ground.node.derive('ranvier/elsewhere:1', ['LABEL ranvier.image=theirs'], TINY_IMAGE);
+    const { docker } = fixture.node;
+    await fixture.node.derive('foreign/app:1', ['LABEL x=y'], TINY_IMAGE);
+    await fixture.node.derive('foreign/labelled:1', ['LABEL ranvier.image=ours'], TINY_IMAGE);
+    await fixture.node.derive('ranvier/elsewhere:1', ['LABEL ranvier.image=theirs'], TINY_IMAGE);
     const build = (text: string) =>
-      ground.build({
+      fixture.build({
         files: { Dockerfile: `FROM local/tiny:latest\nENV N=${text}\n` },
         request: { serviceId: 'swept' },
       });
     const [kept, gone, used, fresh] = [await build('1'), await build('2'), await build('3'), await build('4')];
     const container = await docker.createContainer({ Image: used.reference, Cmd: ['true'] });
-    const images = ground.images();
+    const images = fixture.images();
     expect(await images.sweep(() => false), 'images that were built a moment ago').to.equal(0);
 
-    const old = ground.images(undefined, 'ours', () => Date.now() + 2 * 60 * 60_000);
+    const old = fixture.images(undefined, 'ours', () => Date.now() + 2 * 60 * 60_000);
     const wanted = [kept.digest, fresh.digest];
     expect(await old.sweep((digest) => wanted.includes(digest))).to.be.greaterThan(0);
     const there = await Promise.all([kept, gone, used, fresh].map((image) => images.has(image)));
@@ -250,10 +250,10 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
 
     before(async function () {
       if (NO_REGISTRY !== '') this.skip();
-      registry = await startRegistry(ground.node, ground.folder, 5000);
-      guarded = await startRegistry(ground.node, ground.folder, 5001, { users: true });
-      const { docker } = ground.node;
-      await ground.node.derive(
+      registry = await startRegistry(fixture.node, fixture.folder, 5000);
+      guarded = await startRegistry(fixture.node, fixture.folder, 5001, { users: true });
+      const { docker } = fixture.node;
+      await fixture.node.derive(
         '127.0.0.1:5001/team/app:1',
         ['ENV VERSION=1', 'CMD ["/bin/sh", "-c", "echo version $VERSION"]'],
         TINY_IMAGE,
@@ -271,20 +271,20 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     it('pushes images and names them by the digest that the registry returns', async () => {
       const registryUrl = 'http://127.0.0.1:5000/prefix';
       const files = { Dockerfile: 'FROM local/tiny:latest\nCMD ["/bin/sh", "-c", "echo pushed"]\n' };
-      const built = await ground.build({ files, registryUrl, request: { serviceId: 'pushed' } });
+      const built = await fixture.build({ files, registryUrl, request: { serviceId: 'pushed' } });
       expect(built.reference).to.equal(`127.0.0.1:5000/prefix/ranvier/pushed@sha256:${built.digest}`);
       expect(await registry.repositories()).to.deep.equal(['prefix/ranvier/pushed']);
-      const images = ground.images(registryUrl);
+      const images = fixture.images(registryUrl);
       expect(await images.has(built)).to.equal(true);
-      const { Id } = await ground.node.docker.getImage(built.reference).inspect();
-      await ground.node.docker.getImage(Id).remove({ force: true });
+      const { Id } = await fixture.node.docker.getImage(built.reference).inspect();
+      await fixture.node.docker.getImage(Id).remove({ force: true });
       expect(await images.has(built), 'a node can pull it').to.equal(true);
       const other = {
         ...built,
         manifest: { ...built.manifest, reference: built.reference.replace(/.{8}$/, '00000000') },
       };
       expect(await images.has(other)).to.equal(false);
-      const refused = await ground.failure({ files, registryUrl: 'http://127.0.0.1:5001' });
+      const refused = await fixture.failure({ files, registryUrl: 'http://127.0.0.1:5001' });
       expect(refused.message).to.match(
         /^the image cannot be pushed to the registry of this installation \(REGISTRY_URL\)/,
       );
@@ -298,7 +298,7 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
         registryId: 'r',
       };
       const resolve = (given: RegistryAccount | null, image = configuration.image) =>
-        ground.origins(given).resolve({
+        fixture.origins(given).resolve({
           workspaceId: 'w',
           configuration: { ...configuration, image },
           sha: '',
@@ -313,7 +313,7 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
       const missing = await resolve(account, '127.0.0.1:5001/team/none:1').catch((error: Error) => error);
       expect((missing as Error).message).to.match(/127\.0\.0\.1:5001\/team\/none:1 does not exist/);
 
-      const short = ground.origins(account).resolve({
+      const short = fixture.origins(account).resolve({
         workspaceId: 'w',
         configuration,
         sha: 'a'.repeat(40),
@@ -322,36 +322,36 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
       expect(await short.catch((error: Error) => error.message)).to.match(/is no digest of an image/);
 
       const request = { commitSha: origin.sha, serviceId: 'adopted' };
-      const built = await ground.build({ configuration, request, account });
+      const built = await fixture.build({ configuration, request, account });
       expect(built.manifest).to.deep.include({ type: 'process', runtime: 'image', startCommand: '' });
-      expect(await ground.run(built.reference)).to.equal('version 1');
-      const inspected = await ground.node.docker.getImage(built.reference).inspect();
+      expect(await fixture.run(built.reference)).to.equal('version 1');
+      const inspected = await fixture.node.docker.getImage(built.reference).inspect();
       expect(inspected.Config.Labels).to.deep.equal({ 'ranvier.image': 'ours' });
-      const names = (await ground.node.docker.listImages()).flatMap((image) => [
+      const names = (await fixture.node.docker.listImages()).flatMap((image) => [
         ...(image.RepoTags ?? []),
         ...(image.RepoDigests ?? []),
       ]);
       expect(names.filter((name) => /team\/app|source-/.test(name))).to.deep.equal([]);
 
       const wrong = { ...account, password: 'wrong-password' };
-      const failed = await ground.failure({ configuration, request, account: wrong });
+      const failed = await fixture.failure({ configuration, request, account: wrong });
       expect(failed.message).to.match(/is refused to "user" at 127\.0\.0\.1:5001/);
-      const nobody = await ground.failure({ configuration: { ...configuration, registryId: '' }, request });
+      const nobody = await fixture.failure({ configuration: { ...configuration, registryId: '' }, request });
       expect(nobody.message).to.match(/needs credentials: name a registry of the workspace in registryId/);
     });
 
     it("pulls a Dockerfile's base image with the workspace's account, and gives it to no other registry", async () => {
       const files = { Dockerfile: 'FROM 127.0.0.1:5001/team/app:1\nRUN echo "based on $VERSION"\n' };
       const configuration = { registryId: 'r' };
-      const built = await ground.build({ files, configuration, account });
+      const built = await fixture.build({ files, configuration, account });
       expect(built.lines).to.include('based on 1');
-      await ground.node.docker
+      await fixture.node.docker
         .getImage('127.0.0.1:5001/team/app:1')
         .remove({ force: true })
         .catch(() => {});
-      await ground.node.docker.pruneBuilder();
+      await fixture.node.docker.pruneBuilder();
       const other = { ...account, serveraddress: '127.0.0.1:5009' };
-      const failed = await ground.failure({ files, configuration, account: other });
+      const failed = await fixture.failure({ files, configuration, account: other });
       expect(failed.message).to.match(/^an image that the Dockerfile names cannot be pulled/);
     });
   });

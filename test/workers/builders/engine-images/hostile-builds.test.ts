@@ -8,21 +8,21 @@ import { BuildError } from '../../../../workers/failures/explained-errors.js';
 import { NO_DOCKER } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { hasGit } from '../../../support/repositories.js';
-import { BuildGround, type Wanted } from './support.js';
+import { BuildFixture, type Wanted } from './support.js';
 
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 const SECRET = 'only-for-the-first-tenant';
 
 describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(240_000);
-  let ground: BuildGround;
+  let fixture: BuildFixture;
 
   before(async function () {
     if (REASON !== '') this.skip();
-    ground = await BuildGround.open();
+    fixture = await BuildFixture.open();
   });
   after(async () => {
-    await ground?.close();
+    await fixture?.close();
   });
 
   const dockerfile = (...lines: string[]): Wanted => ({ files: { Dockerfile: lines.join('\n') } });
@@ -32,25 +32,25 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
   });
 
   it('cannot use the id of an image as a name, whole or in part', async () => {
-    const { Id } = await ground.node.docker.getImage('local/tiny:latest').inspect();
+    const { Id } = await fixture.node.docker.getImage('local/tiny:latest').inspect();
     const id = Id.replace('sha256:', '');
     const attempts = [
       ...[id.slice(0, 2), id, Id].map((name) => `FROM ${name}\n`),
       `FROM local/tiny:latest\nCOPY --from=${id.slice(0, 5)} /bin /all\n`,
     ];
     // At the same time: each waits for a registry that cannot be reached.
-    const failures = await Promise.all(attempts.map((text) => ground.failure(dockerfile(text))));
+    const failures = await Promise.all(attempts.map((text) => fixture.failure(dockerfile(text))));
     for (const [i, failed] of failures.entries()) expect(failed, attempts[i]).to.be.instanceOf(BuildError);
   });
 
   it('share no cache of their commands with another service, however the cache is named', async () => {
     const mount = 'RUN --mount=type=cache,target=/root/.npm';
-    await ground.build(ofService('first', `${mount} echo ${SECRET} >/root/.npm/kept`));
-    await ground.build(ofService('first', `RUN --mount=type=cache,id=shared,target=/c echo ${SECRET} >/c/kept`));
-    const again = await ground.build(ofService('first', `${mount} cat /root/.npm/kept`, 'ENV A=1'));
+    await fixture.build(ofService('first', `${mount} echo ${SECRET} >/root/.npm/kept`));
+    await fixture.build(ofService('first', `RUN --mount=type=cache,id=shared,target=/c echo ${SECRET} >/c/kept`));
+    const again = await fixture.build(ofService('first', `${mount} cat /root/.npm/kept`, 'ENV A=1'));
     expect(again.lines, 'the service itself finds its cache').to.include(SECRET);
 
-    const own = ground.cacheNamespace('first');
+    const own = fixture.cacheNamespace('first');
     const looks = [
       `${mount} cat /root/.npm/kept || true`,
       'RUN --mount="type=cache,id=shared,target=/c" cat /c/kept || true',
@@ -60,7 +60,7 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
       'RUN --mount=type=cache,id=shared,target=/c ["/bin/sh", "-c", "cat /c/kept || true"]',
       `ARG BUILDKIT_CACHE_MOUNT_NS=${own}\nRUN --mount=type=cache,id=shared,target=/c cat /c/kept || true`,
     ];
-    const built = await ground.build({
+    const built = await fixture.build({
       ...ofService('second', ...looks),
       request: { serviceId: 'second', environment: { BUILDKIT_CACHE_MOUNT_NS: own } },
     });
@@ -72,7 +72,7 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
       'id=shared,target=/c `',
       ' cat /c/kept || true',
     );
-    expect((await ground.build(escaped)).lines.filter((line) => line === SECRET)).to.deep.equal([]);
+    expect((await fixture.build(escaped)).lines.filter((line) => line === SECRET)).to.deep.equal([]);
   });
 
   it('share no layer of their commands with another service: not what a secret opened, nor what a proxy answered', async () => {
@@ -81,10 +81,10 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
       ...ofService(serviceId, secret),
       request: { serviceId, environment: { TOKEN } },
     });
-    const fetched = async (wanted: Wanted) => ground.run((await ground.build(wanted)).reference, 'cat /fetched');
+    const fetched = async (wanted: Wanted) => fixture.run((await fixture.build(wanted)).reference, 'cat /fetched');
     expect(await fetched(withSecret('victim', SECRET))).to.equal(SECRET);
     expect(await fetched(withSecret('thief', 'none'))).to.equal('none');
-    const again = await ground.build(withSecret('victim', SECRET));
+    const again = await fixture.build(withSecret('victim', SECRET));
     expect(again.output, 'the service itself finds its layer').to.include(`CACHED [2/2] ${secret}`);
 
     const honest = await answering('honest');
@@ -97,9 +97,9 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
   });
 
   async function answering(word: string) {
-    const server = createServer((_, response) => response.end(word)).listen(0, ground.machines.hostAddress);
+    const server = createServer((_, response) => response.end(word)).listen(0, fixture.machines.hostAddress);
     await once(server, 'listening');
-    return { server, url: `http://${ground.machines.hostAddress}:${(server.address() as AddressInfo).port}` };
+    return { server, url: `http://${fixture.machines.hostAddress}:${(server.address() as AddressInfo).port}` };
   }
 
   it("use only the engine's own frontend, in whichever form they name another one", async () => {
@@ -107,9 +107,9 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
     const registry = createServer((request, response) => {
       asked.push(request.url ?? '');
       response.writeHead(404).end();
-    }).listen(0, ground.machines.hostAddress);
+    }).listen(0, fixture.machines.hostAddress);
     await new Promise((resolve) => registry.once('listening', resolve));
-    const frontend = `${ground.machines.hostAddress}:${(registry.address() as AddressInfo).port}/evil/frontend:1`;
+    const frontend = `${fixture.machines.hostAddress}:${(registry.address() as AddressInfo).port}/evil/frontend:1`;
     const plain = 'FROM local/tiny:latest\n';
     const refused = [
       `# syntax=${frontend}\n${plain}`,
@@ -117,26 +117,26 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
       `\ufeff#syntax=${frontend}\n${plain}`,
     ];
     for (const text of refused) {
-      expect((await ground.failure(dockerfile(text))).message, text).to.match(/# syntax=.* remove the line$/s);
+      expect((await fixture.failure(dockerfile(text))).message, text).to.match(/# syntax=.* remove the line$/s);
     }
     // The engine reads these lines as instructions, because it looks for no directive, and refuses them.
-    await ground.failure(dockerfile(`//syntax=${frontend}\n${plain}`));
-    await ground.failure(dockerfile(JSON.stringify({ syntax: frontend })));
+    await fixture.failure(dockerfile(`//syntax=${frontend}\n${plain}`));
+    await fixture.failure(dockerfile(JSON.stringify({ syntax: frontend })));
     const environment = { BUILDKIT_SYNTAX: frontend };
-    await ground.build({ ...dockerfile('ARG BUILDKIT_SYNTAX', plain), request: { environment } });
-    await ground.build({
+    await fixture.build({ ...dockerfile('ARG BUILDKIT_SYNTAX', plain), request: { environment } });
+    await fixture.build({
       files: { Procfile: 'web: sleep 1' },
       baseImages: { auto: 'local/tiny:latest' },
       request: { environment },
     });
-    const usual = await ground.build(dockerfile('# syntax=docker/dockerfile:1', plain));
+    const usual = await fixture.build(dockerfile('# syntax=docker/dockerfile:1', plain));
     expect(usual.output).to.match(/"# syntax=" line is left out/);
     registry.close();
     expect(asked).to.deep.equal([]);
   });
 
   it("cannot name the platform's own images", async () => {
-    const { reference } = await ground.build(ofService('kept', `RUN echo ${SECRET} >/secret`));
+    const { reference } = await fixture.build(ofService('kept', `RUN echo ${SECRET} >/secret`));
     const tag = reference.replace(/^ranvier\//, '');
     const attempts = [
       `FROM ${reference}`,
@@ -152,17 +152,17 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
       `FROM local/tiny:latest\nONBUILD COPY --from=${reference} /secret /secret`,
     ];
     for (const text of attempts) {
-      const failed = await ground.failure({ ...dockerfile(text), request: { environment: { NONE: '' } } });
+      const failed = await fixture.failure({ ...dockerfile(text), request: { environment: { NONE: '' } } });
       expect(failed.message, text).to.match(/an image that this installation has built/);
       expect(failed.lines).not.to.include(SECRET);
     }
     const given = { ...dockerfile('ARG BASE', 'FROM $BASE'), request: { environment: { BASE: reference } } };
-    expect((await ground.failure(given)).message).to.match(/an image that this installation has built/);
+    expect((await fixture.failure(given)).message).to.match(/an image that this installation has built/);
   });
 
   it("get neither the host's network nor its privileges", async () => {
     for (const flag of ['--network=host', '--security=insecure']) {
-      const failed = await ground.failure(dockerfile('FROM local/tiny:latest', `RUN ${flag} cat /proc/net/dev`));
+      const failed = await fixture.failure(dockerfile('FROM local/tiny:latest', `RUN ${flag} cat /proc/net/dev`));
       expect(failed, flag).to.be.instanceOf(BuildError);
       expect(failed.message, flag).to.match(/which no build gets|unknown flag/i);
     }
@@ -170,23 +170,23 @@ describe(`Hostile builds of container images${REASON === '' ? '' : `: ${REASON}`
 
   it('have bounded ignore patterns, and end at their time limit while patterns are matched', async () => {
     const files = { Dockerfile: 'FROM local/tiny:latest\nCOPY . /x\n' };
-    const many = await ground.failure({ files: { ...files, '.dockerignore': 'a\n'.repeat(2000) } });
+    const many = await fixture.failure({ files: { ...files, '.dockerignore': 'a\n'.repeat(2000) } });
     expect(many.message).to.equal('.dockerignore has more than 1000 patterns; combine some');
-    const long = await ground.failure({ files: { ...files, '.dockerignore': '*a'.repeat(1000) } });
+    const long = await fixture.failure({ files: { ...files, '.dockerignore': '*a'.repeat(1000) } });
     expect(long.message).to.match(/^\.dockerignore has a pattern of more than 1024 characters/);
-    const large = await ground.failure({ files: { ...files, '.dockerignore': 'x'.repeat(900_000) } });
+    const large = await fixture.failure({ files: { ...files, '.dockerignore': 'x'.repeat(900_000) } });
     expect(large.message).to.equal('.dockerignore is larger than 64 KiB; shorten it');
     const deep = { [`${'a/'.repeat(900)}file`]: 'x' };
     const slow = { '.dockerignore': Array.from({ length: 60 }, (_, n) => `${'**/*a*/'.repeat(140)}b${n}`).join('\n') };
     const configuration = { timeoutSeconds: 5 };
-    const late = await ground.failure({ files: { ...files, ...deep, ...slow }, configuration });
+    const late = await fixture.failure({ files: { ...files, ...deep, ...slow }, configuration });
     expect(late.message).to.match(/did not finish within 5 s/);
-    const reads = async () => (await ground.processes()).includes(`reader/main.js`);
+    const reads = async () => (await fixture.processes()).includes(`reader/main.js`);
     await eventually('nothing reads the files any more', async () => !(await reads()));
   });
 
   it('need an engine with BuildKit, which is checked at the start', async () => {
-    await assertBuildkit(ground.engine);
+    await assertBuildkit(fixture.engine);
     const old = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end('{"stream":"Step 1/2 : FROM scratch\\n"}\n{"error":"unknown instruction: NOTHING"}\n');

@@ -10,28 +10,28 @@ import { NO_DOCKER } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { type RailpackStandIn, startRailpack } from '../../../support/railpack.js';
 import { type Files, hasGit } from '../../../support/repositories.js';
-import { BuildGround, TINY_IMAGE, type Wanted } from './support.js';
+import { BuildFixture, TINY_IMAGE, type Wanted } from './support.js';
 
 const REASON = NO_DOCKER || (hasGit ? '' : 'git is not installed');
 
 describe(`Builds with a stand-in for Railpack, which cannot be installed for these tests${REASON === '' ? '' : `: ${REASON}`}`, function () {
   this.timeout(240_000);
-  let ground: BuildGround;
+  let fixture: BuildFixture;
   let standIn: RailpackStandIn;
   let railpack: Railpack;
 
   before(async function () {
     if (REASON !== '') this.skip();
-    ground = await BuildGround.open();
-    if (ground.sandbox.level !== 'root') this.skip();
-    await ground.node.derive('local/made:latest', ['CMD ["/bin/sh", "-c", "echo made"]'], TINY_IMAGE);
+    fixture = await BuildFixture.open();
+    if (fixture.sandbox.level !== 'root') this.skip();
+    await fixture.node.derive('local/made:latest', ['CMD ["/bin/sh", "-c", "echo made"]'], TINY_IMAGE);
     const names = [TINY_IMAGE, 'ranvier/other:1'];
-    standIn = await startRailpack(ground.folder, ground.node, 'local/made:latest', names);
+    standIn = await startRailpack(fixture.folder, fixture.node, 'local/made:latest', names);
     railpack = { program: join(standIn.bin, 'railpack'), buildkitHost: standIn.buildkitHost };
   });
   after(async () => {
     standIn?.stop();
-    await ground?.close();
+    await fixture?.close();
   });
 
   const ruby: Files = { 'web/Gemfile': 'x', 'web/app.rb': 'x' };
@@ -39,7 +39,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
   const wanted = (more: Wanted): Wanted => ({ railpack, files: ruby, configuration: inWeb, ...more });
 
   it('gives Railpack the project and its variables by name, and stores the image', async () => {
-    const built = await ground.build(
+    const built = await fixture.build(
       wanted({
         configuration: { ...inWeb, buildCommand: 'rake "build"', startCommand: "-x 'y'" },
         request: { serviceId: 'app', environment: { TOKEN: "the 'value'", PATH: '/nowhere' } },
@@ -57,7 +57,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
         '--progress',
         'plain',
         '--cache-key',
-        ground.cacheNamespace('app'),
+        fixture.cacheNamespace('app'),
         '--error-missing-start',
       ],
       ...['--build-cmd=rake "build"', "--start-cmd=-x 'y'"],
@@ -76,22 +76,22 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
     ]);
     expect(built.manifest).to.deep.include({ type: 'process', runtime: 'railpack', startCommand: '' });
     expect(built.reference).to.equal(`ranvier/app:${built.digest.slice(0, 24)}`);
-    expect(await ground.run(built.reference)).to.equal('made');
-    const { Config: config } = await ground.node.docker.getImage(built.reference).inspect();
+    expect(await fixture.run(built.reference)).to.equal('made');
+    const { Config: config } = await fixture.node.docker.getImage(built.reference).inspect();
     expect(config.Labels).to.deep.equal({ 'ranvier.image': 'ours' });
     expect(standIn.connections.size, 'connections to BuildKit').to.equal(0);
   });
 
   it("ignores the names in the image's archive, which could be those of other images", async () => {
-    const { Id: before } = await ground.node.docker.getImage(TINY_IMAGE).inspect();
-    await ground.build(wanted({ request: { serviceId: 'names' } }));
-    expect((await ground.node.docker.getImage(TINY_IMAGE).inspect()).Id).to.equal(before);
-    const names = (await ground.node.docker.listImages()).flatMap((image) => image.RepoTags ?? []);
+    const { Id: before } = await fixture.node.docker.getImage(TINY_IMAGE).inspect();
+    await fixture.build(wanted({ request: { serviceId: 'names' } }));
+    expect((await fixture.node.docker.getImage(TINY_IMAGE).inspect()).Id).to.equal(before);
+    const names = (await fixture.node.docker.listImages()).flatMap((image) => image.RepoTags ?? []);
     expect(names.filter((name) => /other|railpack-/.test(name))).to.deep.equal([]);
   });
 
   it('keeps downloads for the next build of the service, and builds without any cache if clearCache is set', async () => {
-    const build = (clearCache: boolean) => ground.build(wanted({ request: { serviceId: 'cached', clearCache } }));
+    const build = (clearCache: boolean) => fixture.build(wanted({ request: { serviceId: 'cached', clearCache } }));
     expect((await build(false)).lines).to.include('kept 0');
     expect((await build(false)).lines).to.include('kept 1');
     const cleared = await build(true);
@@ -100,15 +100,15 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
   });
 
   it('builds services, and neither sites of files nor Dockerfiles', async () => {
-    const site = await ground.failure(wanted({ files: { 'web/index.html': 'x' } }));
+    const site = await fixture.failure(wanted({ files: { 'web/index.html': 'x' } }));
     expect(site.message).to.equal('this is a site');
     const dockerfile = { Dockerfile: 'FROM local/tiny:latest\nCMD ["true"]\n' };
-    const built = await ground.build({ railpack, files: dockerfile });
+    const built = await fixture.build({ railpack, files: dockerfile });
     expect(built.manifest.runtime).to.equal('docker');
     const files = { Procfile: 'web: a\nworker: b\n' };
-    const worker = await ground.build({ railpack, files, request: { kind: 'worker' } });
+    const worker = await fixture.build({ railpack, files, request: { kind: 'worker' } });
     expect(worker.output).to.contain('"--start-cmd=b"');
-    const { lines } = await ground.failure({
+    const { lines } = await fixture.failure({
       files: { Procfile: 'web: true' },
       baseImages: { auto: '127.0.0.1:1/no' },
     });
@@ -116,7 +116,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
   });
 
   it('reports what failed, and why', async () => {
-    const failure = (file: string) => ground.failure(wanted({ files: { ...ruby, [`web/${file}`]: 'x' } }));
+    const failure = (file: string) => fixture.failure(wanted({ files: { ...ruby, [`web/${file}`]: 'x' } }));
     const broken = await failure('broken');
     expect(broken).to.be.instanceOf(BuildError);
     expect(broken.message).to.equal(
@@ -132,7 +132,7 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
       expect((await failure(file)).message, file).to.match(/^the image that was built cannot be loaded: ./);
     }
     const nowhere = { program: railpack.program, buildkitHost: 'tcp://127.0.0.1:1' };
-    const down = await ground.failure(wanted({ railpack: nowhere }));
+    const down = await fixture.failure(wanted({ railpack: nowhere }));
     expect(down, 'a fault of the platform').not.to.be.instanceOf(BuildError);
     expect(down.message).to.match(/^BUILDKIT_HOST=tcp:\/\/127\.0\.0\.1:1: BuildKit does not answer \(.*ECONNREFUSED/);
   });
@@ -140,17 +140,17 @@ describe(`Builds with a stand-in for Railpack, which cannot be installed for the
   it('is ended with all its processes if the build is cancelled or reaches its time limit', async () => {
     const files = { ...ruby, 'web/hangs': 'x' };
     const nothingRuns = async () =>
-      !(await ground.processes()).includes('sleep 98711') && standIn.connections.size === 0;
+      !(await fixture.processes()).includes('sleep 98711') && standIn.connections.size === 0;
     const controller = new AbortController();
     const reason = new Error('cancelled');
     const onLog = async (line: string) => {
       if (line !== 'begun') return;
-      expect(await ground.processes()).to.contain('sleep 98711');
+      expect(await fixture.processes()).to.contain('sleep 98711');
       controller.abort(reason);
     };
-    expect(await ground.failure(wanted({ files, signal: controller.signal, onLog }))).to.equal(reason);
+    expect(await fixture.failure(wanted({ files, signal: controller.signal, onLog }))).to.equal(reason);
     await eventually('nothing of the build runs', nothingRuns);
-    const late = await ground.failure(wanted({ files, configuration: { ...inWeb, timeoutSeconds: 5 } }));
+    const late = await fixture.failure(wanted({ files, configuration: { ...inWeb, timeoutSeconds: 5 } }));
     expect(late.message).to.match(/did not finish within 5 s \(timeoutSeconds counts for the whole build\)$/);
     await eventually('nothing of the build runs', nothingRuns);
   });

@@ -31,10 +31,10 @@ const log = createLogger('test', 'silent');
 
 const SECRETS_KEY = new Sensitive(Buffer.alloc(32, 7).toString('base64'));
 
-/** `NODE_IMAGE` with npm and all of busybox. */
+/** `NODE_IMAGE` with npm and all programs of busybox. */
 const NPM_IMAGE = 'local/node-npm:latest';
 
-/** A shell only, so that pushes are quick. */
+/** An image with only a shell, which is pushed quickly. */
 export const TINY_IMAGE = 'local/tiny:latest';
 
 export interface Wanted {
@@ -56,8 +56,8 @@ export interface Built extends BuiltImage {
   reference: string;
 }
 
-/** A Docker engine for the tests, and builders that use it. */
-export class BuildGround {
+/** A Docker engine, and builders that use it. */
+export class BuildFixture {
   readonly machines: DockerMachines;
   readonly node: DockerNode;
   readonly engine: Engine;
@@ -76,7 +76,7 @@ export class BuildGround {
     this.engine = connectEngine({ docker: { host: node.host, registryUrl: null } });
   }
 
-  static async open(): Promise<BuildGround> {
+  static async open(): Promise<BuildFixture> {
     const machines = await DockerMachines.create();
     try {
       const node = await machines.addNode();
@@ -85,7 +85,7 @@ export class BuildGround {
       const folder = await mkdtemp(join(tmpdir(), 'ranvier-images-'));
       const dataDir = join(folder, 'data');
       await mkdir(dataDir, { mode: 0o711 });
-      return new BuildGround(machines, node, folder, await createSandbox({ log, dataDir }));
+      return new BuildFixture(machines, node, folder, await createSandbox({ log, dataDir }));
     } catch (error) {
       await machines.destroy();
       throw error;
@@ -114,7 +114,7 @@ export class BuildGround {
     if (error !== null) throw new Error(error);
   }
 
-  /** The namespace of a service's caches. */
+  /** Returns the namespace of a service's build caches. */
   cacheNamespace(serviceId: string): string {
     return cacheNamespace(SECRETS_KEY, serviceId);
   }
@@ -195,7 +195,7 @@ export class BuildGround {
     return { ...image, lines, output: lines.join('\n'), reference: image.manifest.reference ?? '' };
   }
 
-  /** The error of a build that fails, with the lines of its log. */
+  /** Returns the error of a build that fails, with the lines of its log. */
   async failure(wanted: Wanted): Promise<Error & { lines: string[] }> {
     const lines: string[] = [];
     const onLog = async (line: string) => {
@@ -210,7 +210,7 @@ export class BuildGround {
     return Object.assign(error, { lines });
   }
 
-  /** The output of a container of the image, with its own command by default. */
+  /** Runs a container of an image, by default with the image's own command, and returns its output. */
   async run(image: string, command?: string): Promise<string> {
     const container = await this.node.docker.createContainer({
       Image: image,
@@ -220,7 +220,7 @@ export class BuildGround {
     await container.wait();
     const output = await container.logs({ stdout: true, stderr: true });
     await container.remove();
-    // Each piece has a header of eight bytes.
+    // Docker puts a header of eight bytes before each chunk of output.
     const pieces: Buffer[] = [];
     for (let at = 0; at < output.length; at += 8 + output.readUInt32BE(at + 4)) {
       pieces.push(output.subarray(at + 8, at + 8 + output.readUInt32BE(at + 4)));
@@ -228,7 +228,7 @@ export class BuildGround {
     return Buffer.concat(pieces).toString().trim();
   }
 
-  /** Command lines of all processes in the engine's containers and builds. */
+  /** Returns the command lines of all processes in the engine's containers and builds. */
   async processes(): Promise<string> {
     const { stdout } = await run('/bin/sh', ['-c', 'ps -eo args']);
     return stdout;

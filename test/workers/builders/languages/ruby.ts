@@ -19,7 +19,7 @@ def serve(host, port, body)
 end
 `;
 
-/** A gem with the program rackup, as Bundler keeps it in vendor/cache. */
+/** Packs a gem with the program rackup, as Bundler stores it in vendor/cache. */
 function packedGem(): Uint8Array {
   const folder = mkdtempSync(join(tmpdir(), 'ranvier-gem-'));
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o755 });

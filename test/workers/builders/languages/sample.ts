@@ -1,14 +1,14 @@
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { Files } from '../../../support/repositories.js';
 
-/** A small project that goes live with no setting. */
+/** A small project that goes live without settings. */
 export interface Sample {
   name: string;
-  /** A program of the host; the row is pending without it. */
+  /** A program that the host must have. Without it the test is skipped. */
   needs: string;
   readonly files: Files;
   configuration?: Partial<ServiceConfiguration>;
   expects: { body: string };
-  /** True if a second build takes over what the first one has installed. */
+  /** True if a second build reuses the packages that the first one installed. */
   keeps?: boolean;
 }

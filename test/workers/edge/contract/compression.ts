@@ -11,7 +11,7 @@ import { ask, Bench, type EdgeKind, HOST, proxied, type TestEdge, tableWith } fr
 const TEXT = 'ranvier '.repeat(1_000);
 const GZIP = { 'accept-encoding': 'gzip' };
 
-/** Answers are compressed if that pays, and are passed on unchanged otherwise. */
+/** Tests that answers are compressed if that saves bytes, and are otherwise passed on unchanged. */
 export function compression(kind: EdgeKind): void {
   let bench: Bench;
   let edge: TestEdge;
@@ -89,7 +89,7 @@ export function compression(kind: EdgeKind): void {
     const outgoing = request({ port: edge.port, headers: { host: HOST, ...GZIP } }).end();
     const [response] = await once(outgoing, 'response');
     let text = '';
-    // Compressed or not: an edge that cannot compress a stream in pieces passes it on unchanged.
+    // An edge that cannot compress a stream chunk by chunk may pass it on uncompressed.
     const plain = response.headers['content-encoding'] === 'gzip' ? response.pipe(createGunzip()) : response;
     plain.on('data', (chunk: Buffer) => (text += chunk));
     plain.on('error', () => undefined);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { HEALTH_PATH } from '../../../../workers/edge/proxy/answer-request.js';
 import { ask, Bench, type EdgeKind, HOST, proxied, sendRaw, tableWith } from '../support.js';
 
-/** Which requests are admitted, and the pages that replace a service. */
+/** Tests which requests are admitted, and which pages replace a service. */
 export function guards(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { eventually } from '../../../support/processes.js';
 import { ask, Bench, type EdgeKind, HOST, proxied } from '../support.js';
 
-/** Requests reach the replica, and answers the client, unchanged. */
+/** Tests that requests reach the replica, and answers reach the client, unchanged. */
 export function passingOn(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -68,7 +68,7 @@ export function passingOn(kind: EdgeKind): void {
         ['Keep-Alive', 'timeout=9'],
         ['X-Request-ID', 'forged'],
       ]);
-      // As a buffer: with a string, Node would write the headers in its encoding.
+      // A buffer, because Node.js would encode the headers like a string body.
       res.end(Buffer.from('tea'));
     });
     const edge = await bench.edge();
@@ -120,7 +120,7 @@ export function passingOn(kind: EdgeKind): void {
       before = taken;
       return still === 30;
     });
-    // Some bytes are in the sockets' buffers. A proxy that buffers the body would have read all of it.
+    // Some bytes are in the sockets' buffers. A proxy that buffers bodies would have read everything.
     expect(taken).to.be.lessThan(40);
     (release as (() => void) | null)?.();
     outgoing.end();

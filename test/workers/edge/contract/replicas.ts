@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventually } from '../../../support/processes.js';
 import { ask, Bench, type EdgeKind, proxied, tableWith } from '../support.js';
 
-/** Several replicas of one service, some of them dead. */
+/** Tests of a service with several replicas, some of them dead. */
 export function severalReplicas(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -35,7 +35,7 @@ export function severalReplicas(kind: EdgeKind): void {
     const replica = await bench.replica((req, res) => req.pipe(res));
     const edge = await bench.edge();
     for (let i = 0; i < 6; i++) {
-      // A new table has new upstreams, so the dead one is tried again.
+      // A new route table has new upstreams, so the dead replica is tried again.
       await edge.apply(proxied([{ ...dead, id: `dead-${i}` }, replica]));
       for (let k = 0; k < 4; k++) {
         const answer = await ask(edge.port, '/', { method: 'POST', body: 'once' });

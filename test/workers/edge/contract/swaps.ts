@@ -6,7 +6,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { eventually } from '../../../support/processes.js';
 import { ask, Bench, type EdgeKind, HOST, proxied, type TestReplica } from '../support.js';
 
-/** The table is replaced several times under load. */
+/** Tests that the route table is replaced several times under load. */
 export function swaps(kind: EdgeKind): void {
   let bench: Bench;
   beforeEach(() => {
@@ -66,7 +66,7 @@ export function swaps(kind: EdgeKind): void {
       applied = true;
     });
     await eventually('requests go to the new one', async () => (await ask(edge.port, '/')).text === 'new');
-    // Longer than an edge needs if no request is in progress.
+    // For longer than the edge needs to switch if no request is in progress.
     for (let i = 0; i < 100; i++) {
       expect((await ask(edge.port, '/')).text).to.equal('new');
       await new Promise((resolve) => setTimeout(resolve, 10));

@@ -13,6 +13,7 @@ import { Keyring } from '../../../../shared/secrets/keyring.js';
 import type { ServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { ServiceKind } from '../../../../shared/services/model.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
+import type { DataHost } from '../../../../workers/data/data-host.js';
 import { releaseOfRun } from '../../../../workers/releases/release-of-run.js';
 import type { ReplicaRow } from '../../../../workers/replicas/rows.js';
 import { replicasOf } from '../../../../workers/replicas/store.js';
@@ -23,10 +24,10 @@ import { DockerMachines, type DockerNode, NODE_IMAGE } from '../../../support/do
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres.js';
 import { goLive, storeRelease } from '../release-record.js';
 
-/** The command of the base image. The program comes as a variable, so applications need no image of their own. */
+/** The command of the base image. The program is in a variable, so that applications need no image of their own. */
 const START = 'exec node -e "$PROGRAM"';
 
-/** Listens on PORT, prints what happens, ends gracefully on TERM. */
+/** A server that logs its events and ends gracefully on SIGTERM. */
 export const SWARM_SERVER = `
 const http = require('node:http');
 console.log('begins', process.env.PORT);
@@ -52,14 +53,17 @@ export interface SwarmApp {
   command?: string;
   kind?: ServiceKind;
   image?: string;
-  /** By default all share one, because creating a network takes a second. Null for none. */
+  /**
+   * The environment of the service; null for none. By default all services share one, because creating a network takes
+   * a second.
+   */
   environmentId?: string | null;
   configuration?: Partial<ServiceConfiguration>;
   environment?: Record<string, string>;
   live?: boolean;
 }
 
-/** A swarm that runs releases, with a database of its own. */
+/** A swarm that runs releases, with its own database. */
 export class SwarmHost {
   readonly machines: DockerMachines;
   readonly manager: DockerNode;
@@ -100,13 +104,18 @@ export class SwarmHost {
     }
   }
 
-  /** A worker's runtime on this swarm. `destroy` closes it if the test has not. */
+  /** Creates a worker's runtime driver on this swarm. `destroy` closes it. */
   async runtime(settings: Partial<Config> = {}): Promise<RuntimeDriver> {
+    return (await this.worker(settings)).runtime;
+  }
+
+  /** Creates a worker's runtime driver on this swarm, and its access to volumes. `destroy` closes the driver. */
+  async worker(settings: Partial<Config> = {}): Promise<{ runtime: RuntimeDriver; data: DataHost }> {
     const log = createLogger('test', 'silent');
     const listener = new Listener(this.database.url, log);
     await listener.start();
     this.#open.add(() => listener.close());
-    const { runtime } = await createSwarmRuntime({
+    const { runtime, data } = await createSwarmRuntime({
       db: this.database.db,
       checks: new CheckRecorder(this.database.db, log),
       listener,
@@ -125,10 +134,10 @@ export class SwarmHost {
     });
     await runtime.start();
     this.#open.add(() => runtime.close());
-    return runtime;
+    return { runtime, data };
   }
 
-  /** The lines count only when their transaction commits. */
+  /** Log lines count only once their transaction has committed. */
   async #append(batch: { deploymentId: string; lines: LogLine[] }, trx: Transaction): Promise<void> {
     void trx.executionPromise.then(
       () => {
@@ -144,7 +153,7 @@ export class SwarmHost {
     return this.#lines.get(spec.deploymentId) ?? [];
   }
 
-  /** A service with a deployment and an image, ready to be released. */
+  /** Creates a service with a deployment and an image, ready for a release. */
   async app(app: SwarmApp = {}): Promise<ReleaseSpec> {
     const { db } = this.database;
     const spec = await storeRelease(db, {
@@ -163,7 +172,7 @@ export class SwarmHost {
     return replicasOf(this.database.db, spec.deploymentId);
   }
 
-  /** The only replica of a release. */
+  /** Returns the only replica of a release. */
   async replica(spec: ReleaseSpec): Promise<ReplicaRow> {
     const [row] = await this.replicas(spec);
     if (!row) throw new Error('no replica');
@@ -176,12 +185,12 @@ export class SwarmHost {
     return row;
   }
 
-  /** The Swarm services of a release. */
+  /** Lists the Swarm services of a release. */
   swarmServices(spec: ReleaseSpec): Promise<Service[]> {
     return this.manager.docker.listServices({ filters: { label: [`ranvier.deployment=${spec.deploymentId}`] } });
   }
 
-  /** Closes every runtime that was opened. */
+  /** Closes all runtime drivers. */
   async closeRuntimes(): Promise<void> {
     for (const close of [...this.#open].reverse()) await close();
     this.#open.clear();
@@ -195,7 +204,7 @@ export class SwarmHost {
   }
 }
 
-/** Sends a request to a replica and returns the text of its answer. */
+/** Sends a request to a replica, and returns the text of the answer. */
 export async function askSwarm(replica: Pick<ReplicaRow, 'address' | 'port'>, path = '/'): Promise<string> {
   const response = await fetch(`http://${replica.address}:${replica.port}${path}`, {
     headers: { connection: 'close' },

@@ -1,10 +1,21 @@
+import { readdir } from 'node:fs/promises';
 import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
 import { EngineError } from '../../../../workers/docker/docker-engine.js';
 import type { ReleaseSpec, RuntimeDriver } from '../../../../workers/runtime/runtime-driver.js';
 import { type DockerNode, NO_DOCKER, NODE_IMAGE } from '../../../support/docker.js';
 import { eventually } from '../../../support/processes.js';
 import { never } from '../host.js';
+import { storeRun } from '../release-record.js';
 import { askSwarm, SWARM_SERVER, SwarmHost } from './host.js';
+
+/** A server that counts its starts in its volume, and answers with the file. */
+const WRITER = `
+const fs = require('node:fs');
+fs.appendFileSync('/data/starts', 'started\\n');
+require('node:http').createServer((_, response) => response.end(fs.readFileSync('/data/starts'))).listen(process.env.PORT);
+process.on('SIGTERM', () => process.exit(0));
+`;
 
 describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
   let host: SwarmHost;
@@ -93,6 +104,40 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
     await runtime.stop(spec.deploymentId);
   });
 
+  it('keeps a volume on its node through restarts and runs, and removes its content when it is deleted', async function () {
+    this.timeout(240_000);
+    const { runtime: own, data } = await host.worker();
+    const [manager, other] = await Promise.all([host.manager, worker].map(({ name }) => host.manager.swarmNode(name)));
+    for (const node of [manager, other]) {
+      const spec = await host.app({ live: true, program: WRITER });
+      Object.assign(spec, { hasVolumes: true });
+      const id = await newVolume(spec, node);
+      await own.release(spec, never);
+      expect(await askSwarm(await host.replica(spec))).to.equal('started\n');
+      await own.restart(spec, never);
+      const [service] = await host.swarmServices(spec);
+      expect(service?.Spec?.TaskTemplate?.Placement?.Constraints).to.deep.equal([`node.id==${node?.ID}`]);
+      expect(await askSwarm(await newest(spec))).to.equal('started\nstarted\n');
+      const attempt = await storeRun(host.database.db, spec, 60_000, 'echo run >>/data/starts');
+      expect(await own.runAttempt(spec, attempt, never)).to.include({ type: 'exited', exitCode: 0 });
+      expect(await askSwarm(await newest(spec))).to.equal('started\nstarted\nrun\n');
+      await own.stopRun(attempt.runId);
+      await own.stop(spec.deploymentId);
+
+      await host.database.db('volumes').where({ id }).update({ removed_at: new Date() });
+      await eventually('the volume is removed', async () => {
+        await data.removeVolumes();
+        return (await host.database.db('volumes').where({ id })).length === 0;
+      });
+      const { docker } = node === manager ? host.manager : worker;
+      const left = (await docker.listVolumes()).Volumes.filter(({ Name }) => Name === `ranvier-${id}`);
+      // On another node than the worker's, an empty volume stays.
+      expect(await Promise.all(left.map(({ Mountpoint }) => readdir(Mountpoint)))).to.deep.equal(
+        node === manager ? [] : [[]],
+      );
+    }
+  });
+
   it('spreads replicas, follows them from a drained node, and has them back when a node dies', async function () {
     this.timeout(240_000);
     const spec = await host.app({ live: true, configuration: { replicas: 2 } });
@@ -141,6 +186,24 @@ describe(`Swarm runtime on several nodes${NO_DOCKER === '' ? '' : ` (${NO_DOCKER
 
   async function places(spec: ReleaseSpec): Promise<string[]> {
     return (await host.replicas(spec)).map((row) => row.address).sort();
+  }
+
+  async function newest(spec: ReleaseSpec) {
+    const rows = (await host.replicas(spec)).filter((row) => row.run_id === null && row.state === 'ready');
+    const row = rows.at(-1);
+    if (row === undefined) throw new Error('no replica is ready');
+    return row;
+  }
+
+  /** Creates a volume of a service at /data. Its content is on this node. */
+  async function newVolume(
+    { serviceId, image }: ReleaseSpec,
+    node: Awaited<ReturnType<DockerNode['swarmNode']>> | undefined,
+  ): Promise<string> {
+    const volume = { id: uuidv7(), service_id: serviceId, name: 'data', mount_path: '/data', size_gb: 1 };
+    const place = { node_id: node?.ID, node_name: node?.Description.Hostname };
+    await host.database.db('volumes').insert({ ...volume, ...place, node_image: image.manifest.reference });
+    return volume.id;
   }
 
   async function ready(spec: ReleaseSpec, count: number): Promise<boolean> {

@@ -49,7 +49,7 @@ for (const { name, programs } of WAYS) {
       if (folder) await rm(folder, { recursive: true, force: true });
     });
 
-    /** One connection at a time may be served, and the next one may have to wait for a moment. */
+    /** Calls the agent, which may serve one connection at a time, so that the next one has to wait. */
     const call = (command: string, options: { input?: Readable; token?: string } = {}) =>
       eventually('it listens', async () => {
         const { token = address.token, input } = options;

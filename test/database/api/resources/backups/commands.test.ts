@@ -30,6 +30,7 @@ describe('Backups on demand', () => {
       ({ code }) => code,
     );
   const queue = (changes = {}) => done((trx) => queueBackup(trx, deps(changes), { service, actor: '' }));
+  const pausing = () => done((trx) => queueBackup(trx, deps(), { service, actor: '', pause: true }));
   const restore = (backupId: string) => done((trx) => queueRestore(trx, deps(), { service, backupId, actor: '' }));
   const remove = (backupId: string) => done((trx) => removeBackup(trx, { serviceId: service.id, backupId }));
   const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
@@ -70,6 +71,33 @@ describe('Backups on demand', () => {
     expect(await queue({ hostingEnabled: false })).to.equal('hosting_disabled');
     expect(await queue()).to.equal('done');
     expect(await queue(), 'one is under way').to.equal('conflict');
+  });
+
+  it('are made of volumes that a release has mounted, with a pause if wanted', async () => {
+    await change({ kind: 'web' });
+    const volume = { id: uuidv7(), service_id: service.id, name: 'data', mount_path: '/data', size_gb: 1 };
+    await db('volumes').insert(volume);
+    expect(await queue()).to.equal('conflict');
+    await db('volumes').update({ host_id: uuidv7() });
+    const id = await backup();
+    await db('runs').insert({
+      id: uuidv7(),
+      workspace_id: service.workspace_id,
+      service_id: service.id,
+      deployment_id: (await db('services').where({ id: service.id }).first()).live_deployment_id,
+      trigger: 'manual',
+      command: 'true',
+      max_retries: 0,
+      timeout_seconds: 60,
+      scheduled_at: new Date(),
+    });
+    expect(await restore(id)).to.equal('conflict');
+    expect(await pausing()).to.equal('done');
+    expect(await db('backups').where({ service_id: service.id, pause: true })).to.have.lengthOf(1);
+  });
+
+  it('of a database are never paused', async () => {
+    expect(await pausing()).to.equal('invalid_request');
   });
 
   it('are ten at most; those of the schedule, failed and deleted ones do not count', async () => {

@@ -26,9 +26,9 @@ describe('The controller of a replica that runs as a process', () => {
   let dataDir: string;
   let server: Server;
   let status = 200;
-  /** The limits of the processor that the controller set, in order. */
+  /** The processor limits that the controller has set, in order. */
   let cpus: number[];
-  /** What the controller did to the sandbox, in order. */
+  /** The controller's calls to the sandbox, in order. */
   let calls: string[];
   let alive: boolean;
   let holder: PortHolder;
@@ -69,7 +69,10 @@ describe('The controller of a replica that runs as a process', () => {
     reconcile(): Promise<void>;
   }
 
-  /** A replica of a live release whose process listens on the test's server; it waits to be started if `pending`. */
+  /**
+   * Creates a replica of a live release whose process listens on the test's server. A `pending` one still has to be
+   * started.
+   */
   async function replica(state: 'pending' | 'starting' | 'ready'): Promise<Replica> {
     const { db } = workshop.database;
     const spec = await storeRelease(db, {

@@ -19,7 +19,7 @@ const listen = async (server: Server, port: number): Promise<number> => {
 
 describe('The health of a replica in a rootless network', () => {
   const database = useTestDatabase();
-  /** What leads into the network: it accepts every connection. */
+  /** Stand-in of the entry to the private network. It accepts every connection. */
   const entry = createServer((socket) => socket.destroy());
   const application = createServer();
 

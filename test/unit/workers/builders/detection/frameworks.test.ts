@@ -8,7 +8,7 @@ import { projectFiles } from '../../../../../workers/builders/files/project-file
 import { planBuild } from '../../../../../workers/builders/plan/build-plan.js';
 
 interface Wanted {
-  /** Names → versions. A list means any version. */
+  /** Name → version. With a list, any version counts. */
   packages?: readonly string[] | Record<string, string>;
   scripts?: Record<string, string>;
   main?: string;

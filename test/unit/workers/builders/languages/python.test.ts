@@ -6,7 +6,7 @@ const plan = (texts: Record<string, string>) => python.plan(projectFiles(Object.
 const MANAGE = `os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'mysite.settings')`;
 const DJANGO = { 'manage.py': MANAGE, 'mysite/wsgi.py': '', 'mysite/asgi.py': '' };
 
-/** What a project has → how it is started. */
+/** Files of a project → its start command. */
 const STARTS: readonly [name: string, texts: Record<string, string>, start: string | null][] = [
   [
     'Django with gunicorn',

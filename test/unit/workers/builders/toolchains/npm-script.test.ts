@@ -12,7 +12,7 @@ import {
 
 const pkg = (scripts: Record<string, string>, more: object = {}): NpmPackage => ({ name: 'app', scripts, ...more });
 
-/** Runs a command as a shell does, in a folder with the package, and returns what it prints. */
+/** Runs a command in a folder with the package, and returns its output. */
 function run(command: string | null, folder: string): string {
   return execFileSync('/bin/sh', ['-c', command ?? 'false'], { cwd: folder, encoding: 'utf8' });
 }

@@ -14,7 +14,7 @@ import { BuildError } from '../../../../../workers/failures/explained-errors.js'
 const log = createLogger('test', 'silent');
 const signal = new AbortController().signal;
 
-/** A registry with pnpm 9.0.0 and 9.1.0, which may be away. */
+/** A registry with pnpm 9.0.0 and 9.1.0, which can be made unreachable. */
 class FakeRegistry {
   isAway = false;
   installed: string[] = [];

@@ -14,7 +14,14 @@ const NOW = Date.parse('2026-01-01T00:00:00Z');
 const at = (ms: number) => new Date(NOW + ms);
 
 function decide(row: Partial<ObservedProcess['row']>, alive = true) {
-  const usual = { desired: 'running', state: 'ready', pid: 7, next_start_at: null, run_id: null } as const;
+  const usual = {
+    desired: 'running',
+    state: 'ready',
+    pid: 7,
+    next_start_at: null,
+    run_id: null,
+    paused_until: null,
+  } as const;
   return decideProcessReplica({ row: { ...usual, ...row }, alive }, NOW);
 }
 
@@ -25,6 +32,7 @@ const observations: fc.Arbitrary<ObservedProcess> = fc.record({
     pid: fc.constantFrom(7, null),
     next_start_at: fc.constantFrom(at(-1), at(0), at(1), null),
     run_id: fc.constantFrom('run', null),
+    paused_until: fc.constantFrom(at(0), at(1), null),
   }),
   alive: fc.boolean(),
 });
@@ -44,6 +52,12 @@ describe('What a controller does to a replica that runs as a process', () => {
     expect(decide({ state: 'starting', run_id: 'run' })).to.deep.equal(['followOutput']);
     expect(decide({ state: 'starting', run_id: 'run' }, false)).to.deep.equal(['recordEnd']);
     expect(decide({ state: 'exited', run_id: 'run' }, false)).to.deep.equal([]);
+  });
+
+  it('checks no health of a process that is paused', () => {
+    expect(decide({ paused_until: at(1) })).to.deep.equal(['followOutput']);
+    expect(decide({ paused_until: at(1) }, false)).to.deep.equal(['recordEnd']);
+    expect(decide({ paused_until: at(0) })).to.deep.equal(['followOutput', 'checkHealth']);
   });
 
   it('drains a replica that gets requests before it stops it, and no other', () => {

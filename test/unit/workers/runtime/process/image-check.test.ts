@@ -22,7 +22,7 @@ describe('ImageCheck', () => {
     mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
     [code, commands] = [0, []];
     check = new ImageCheck({
-      exec: async (_id, command) => {
+      exec: async (_id, _process, command) => {
         commands.push(command);
         return { code, output: 'a line\nthe last line\n' };
       },
@@ -30,7 +30,7 @@ describe('ImageCheck', () => {
   });
   afterEach(() => mock.timers.reset());
 
-  /** What is known after a check that ends with this code, at a time at which one is due. */
+  /** Returns what is known after a check with this exit code, at a time when a check is due. */
   async function after(result: number | null): Promise<string> {
     code = result;
     mock.timers.tick(10_000);

@@ -6,7 +6,7 @@ import { PortFinder } from '../../../../../workers/runtime/process/port-finder.j
 import type { ReleaseSpec } from '../../../../../workers/runtime/runtime-driver.js';
 import type { Sandbox } from '../../../../../workers/sandbox/sandbox.js';
 
-/** Larger than any process id, so that nothing is found by the sockets of its network. */
+/** Larger than any process id, so that its network has no sockets. */
 const NO_PROCESS = 2 ** 30;
 
 describe('The search for the port of an application', () => {

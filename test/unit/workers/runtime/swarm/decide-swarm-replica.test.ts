@@ -49,6 +49,7 @@ const row = (changes: Partial<ReplicaRow> = {}): ReplicaRow => ({
   run_id: null,
   run_attempt: null,
   volume_id: null,
+  paused_until: null,
   exit_code: null,
   created_at: READY,
   updated_at: READY,

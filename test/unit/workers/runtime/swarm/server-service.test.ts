@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import type { CreateServiceOptions } from 'dockerode';
 import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
+import { emptyScript } from '../../../../../workers/runtime/swarm/server-scripts.js';
 import {
   agentService,
   type DataRelease,
@@ -82,7 +83,11 @@ describe('The Swarm service of a database', () => {
       server('postgres'),
       server('redis'),
       volumeService(release('postgres'), 'volume-service', CONTEXT),
-      emptyService(release('redis'), 'volume-service', 'node-2', CONTEXT),
+      emptyService(
+        release('redis'),
+        { name: 'volume-service', nodeId: 'node-2', command: emptyScript({ locked: true }) },
+        CONTEXT,
+      ),
       agentService(release('redis'), 'agent-service', { nodeId: 'node-2', token: 't' }, CONTEXT),
     ];
     for (const service of services) {

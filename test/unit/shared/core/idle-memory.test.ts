@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { IdleMemory } from '../../../workers/idle-memory.js';
+import { IdleMemory } from '../../../../shared/core/idle-memory.js';
 
 const MIB = 1024 * 1024;
 
-describe('The memory of a worker at rest', () => {
+describe('The memory of a process at rest', () => {
   const { gc } = globalThis;
   const { rss } = process.memoryUsage;
   let collections = 0;

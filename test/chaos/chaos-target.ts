@@ -1,40 +1,40 @@
 import { join } from 'node:path';
 import type { ReplicaRow } from '../../workers/replicas/rows.js';
-import type { Files } from '../support/apps.js';
 import type { Platform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';
+import type { Files } from '../support/repositories.js';
 import { type Entry, listFolder } from './entries.js';
 import type { Failure } from './load.js';
 
-/** A fault that not every ground has. */
-export interface GroundFault {
+/** A fault that only some targets can have. */
+export interface TargetFault {
   readonly kind: string;
-  /** Strikes one of what there is, by position; resolves when it has been mended, `durationMs` later. */
+  /** Causes the fault in one of several parts, by index. Resolves when it was repaired, after `durationMs`. */
   strike(position: number, durationMs: number): Promise<void>;
 }
 
-/** Where a run takes place: a whole platform, the faults only it has, and the pages of the books only it can fill. */
-export interface Ground {
+/** The target of a run: a platform, the faults that only this target can have, and its entries of the books. */
+export interface ChaosTarget {
   readonly platform: Platform;
-  /** An application that says which deployment it is, built and started in a moment. */
+  /** A small application that answers with the id of its deployment. */
   readonly app: Files;
-  /** Of every service. */
+  /** The configuration of every service. */
   readonly configuration: Record<string, unknown>;
-  readonly faults: readonly GroundFault[];
+  readonly faults: readonly TargetFault[];
   startWorker(): Promise<PlatformProcess>;
-  /** Whether the request that failed may be one that a machine took with it. */
+  /** Returns true if the request may have failed because a machine was lost. */
   excuses(failure: Failure): boolean;
   books(): Promise<Entry[]>;
   stop(): Promise<void>;
 }
 
-/** Ids of the replicas that run, or are to. */
+/** Returns the ids of the replicas that run or should run. */
 export async function ownedReplicas({ database }: Platform): Promise<string[]> {
   const rows = await database.db<ReplicaRow>('replicas').whereNot({ state: 'stopped' }).select('id');
   return rows.map((row) => row.id);
 }
 
-/** Of builds that have ended, on every host. */
+/** Finds build folders that builds left behind, on all hosts. */
 export async function leftBuildFolders(dataDirs: readonly string[]): Promise<Entry> {
   const left = await Promise.all(dataDirs.map((folder) => listFolder(join(folder, 'builds'))));
   return { what: 'build folders left', counted: 0, wrong: left.flat() };
@@ -49,5 +49,5 @@ export const SERVER: Files = {
   `,
 };
 
-/** A machine that is too slow for the load is none of the faults. */
+/** Long timeouts, because the slowness of the machine is not a fault to test. */
 export const PATIENCE = { STOP_GRACE_SECONDS: '3', RELEASE_TIMEOUT_SECONDS: '300' };

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { markedProcesses } from '../../workers/sandbox/process-table.js';
 import { type EngineName, type Platform, startPlatform } from '../support/platform.js';
 import type { PlatformProcess } from '../support/processes.js';
+import { type ChaosTarget, leftBuildFolders, ownedReplicas, PATIENCE, SERVER } from './chaos-target.js';
 import { afterSweeps, type Entry, listFolder } from './entries.js';
-import { type Ground, leftBuildFolders, ownedReplicas, PATIENCE, SERVER } from './ground.js';
 import { networkEntries } from './network-entries.js';
 
-/** Everything on this host; applications are its processes. */
-export class ProcessGround implements Ground {
+/** A target on one host, where applications are processes. */
+export class ProcessTarget implements ChaosTarget {
   readonly platform: Platform;
   readonly app = {
     ...SERVER,
@@ -21,8 +21,8 @@ export class ProcessGround implements Ground {
     this.platform = platform;
   }
 
-  static async start(engine: EngineName): Promise<ProcessGround> {
-    return new ProcessGround(await startPlatform({ engine, workers: 0, env: PATIENCE }));
+  static async start(engine: EngineName): Promise<ProcessTarget> {
+    return new ProcessTarget(await startPlatform({ engine, workers: 0, env: PATIENCE }));
   }
 
   startWorker(): Promise<PlatformProcess> {

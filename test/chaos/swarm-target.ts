@@ -4,40 +4,52 @@ import { type DockerNode, NODE_IMAGE } from '../support/docker.js';
 import type { EngineName, Platform } from '../support/platform.js';
 import { eventually, type PlatformProcess } from '../support/processes.js';
 import { SwarmPlatform } from '../support/swarm-platform.js';
+import {
+  type ChaosTarget,
+  leftBuildFolders,
+  ownedReplicas,
+  PATIENCE,
+  SERVER,
+  type TargetFault,
+} from './chaos-target.js';
 import { afterSweeps, type Entry } from './entries.js';
-import { type Ground, type GroundFault, leftBuildFolders, ownedReplicas, PATIENCE, SERVER } from './ground.js';
 import type { Failure } from './load.js';
 
 const NODES = 3;
 const HOSTS = 2;
-/** What ran on a machine that is lost has to be back on another by then, while there is a manager. */
+/**
+ * While there is a manager, the services of a lost machine must be back on another one after this time, in
+ * milliseconds.
+ */
 const BACK_MS = 30_000;
-/** Requests that were under way, or were sent to it before it was known to be gone. */
+/** Until a lost machine is noticed, requests to it may fail for this long, in milliseconds. */
 const NOTICED_MS = 5_000;
 
-/** Longer than other faults: a swarm takes some 15 s to call a machine lost. */
+/**
+ * A machine is away for this many times the duration of other faults, because a swarm notices the loss only after 15 s.
+ */
 const AWAY = 3;
 
-/** A machine that was lost; times in ms. */
+/** A lost machine; times in milliseconds. */
 interface Cut {
   at: number;
-  /** When the services that ran nowhere else have to be back. */
+  /** When the services that ran only there must be back. */
   until: number;
-  /** Those services. */
+  /** The ids of those services. */
   alone: Set<string>;
 }
 
-/** Three Docker machines behind Caddy, workers of two hosts; applications are containers. */
-export class SwarmGround implements Ground {
+/** A target of three Docker machines behind Caddy, with workers on two hosts. Applications are containers. */
+export class SwarmTarget implements ChaosTarget {
   readonly platform: Platform;
   readonly app = { ...SERVER, Dockerfile: `FROM ${NODE_IMAGE}\nCOPY server.js .\nCMD ["node", "server.js"]\n` };
   readonly configuration = { buildMethod: 'dockerfile', replicas: 2 };
-  readonly faults: readonly GroundFault[];
+  readonly faults: readonly TargetFault[];
   readonly #swarm: SwarmPlatform;
   #workers = 0;
   readonly #say: (what: string) => void;
   readonly #cuts: Cut[] = [];
-  /** One machine is away at a time: two of three replicas' machines are more than any platform can mend. */
+  /** One machine is away at a time, because a swarm of three cannot survive the loss of two. */
   #away: Promise<void> = Promise.resolve();
 
   private constructor(swarm: SwarmPlatform, say: (what: string) => void) {
@@ -53,8 +65,8 @@ export class SwarmGround implements Ground {
     ];
   }
 
-  static async start(engine: EngineName, say: (what: string) => void): Promise<SwarmGround> {
-    return new SwarmGround(await SwarmPlatform.start({ engine, nodes: NODES, env: PATIENCE }), say);
+  static async start(engine: EngineName, say: (what: string) => void): Promise<SwarmTarget> {
+    return new SwarmTarget(await SwarmPlatform.start({ engine, nodes: NODES, env: PATIENCE }), say);
   }
 
   startWorker(): Promise<PlatformProcess> {
@@ -75,7 +87,7 @@ export class SwarmGround implements Ground {
       this.#cuts.push(cut);
       this.#say(`${node.name} is cut; ${cut.alone.size} services are on no other`);
       await this.#swarm.cut(node);
-      // Nobody moves them while the only manager is away.
+      // No service moves while the only manager is away.
       if (node === manager) cut.until = Number.POSITIVE_INFINITY;
       await delay(AWAY * durationMs);
       await this.#swarm.boot(node);
@@ -84,7 +96,7 @@ export class SwarmGround implements Ground {
       if (node === manager) cut.until = Date.now() + BACK_MS;
       this.#say(`${node.name} is back`);
     });
-    // The next one is cut when what ran on this one has been missed, and is back.
+    // The next machine is cut off only once the services of this one are back.
     this.#away = turn.then(() => delay(BACK_MS)).catch(() => undefined);
     return turn;
   }
@@ -110,7 +122,7 @@ export class SwarmGround implements Ground {
     return { counted: services.length, wrong: stray.map(({ Spec }) => Spec?.Name ?? '') };
   }
 
-  /** Of builds too. */
+  /** Finds containers that belong to no replica, those of builds included. */
   async #strayContainers(): Promise<Omit<Entry, 'what'>> {
     const owned = await ownedReplicas(this.platform);
     const all = await Promise.all(this.#swarm.machines.nodes.map((node) => node.docker.listContainers()));

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { visit } from './client.js';
 import { startRegistry, type TestRegistry } from './docker-registry.js';
-import { type Platform, startPlatform } from './platform.js';
-import { pushImage, type TestImage } from './test-image.js';
+import { type EngineName, type Platform, startPlatform } from './platform.js';
+import { pushBuilt, pushImage, type TestImage } from './test-image.js';
 
-/** A platform without a container engine, and a registry on this machine. */
-export class ImageGround {
+/** A platform without a Docker engine, and a registry on this machine. */
+export class ImageFixture {
   readonly platform: Platform;
   readonly registry: TestRegistry;
   readonly #folder: string;
@@ -18,17 +18,22 @@ export class ImageGround {
     this.platform = platform;
   }
 
-  static async create(port: number): Promise<ImageGround> {
+  static async create(port: number, engine: EngineName = 'postgres'): Promise<ImageFixture> {
     const folder = await mkdtemp(join(tmpdir(), 'ranvier-images-'));
     const registry = await startRegistry(null, folder, port);
-    return new ImageGround(folder, registry, await startPlatform({ engine: 'postgres', env: {} }));
+    return new ImageFixture(folder, registry, await startPlatform({ engine, env: {} }));
   }
 
-  /** Makes an image and pushes it. Returns its name in the registry. */
+  /** Makes an image, pushes it, and returns its name in the registry. */
   async push(name: string, image: TestImage): Promise<string> {
     const full = `${this.registry.address}/${name}`;
     await pushImage(this.#folder, full, image);
     return full;
+  }
+
+  /** Builds a Dockerfile and pushes the image in Docker's format. */
+  pushBuilt(name: string, dockerfile: readonly string[]): Promise<void> {
+    return pushBuilt(this.#folder, `${this.registry.address}/${name}`, dockerfile);
   }
 
   async bodyOf(url: string, path = '/'): Promise<string> {

@@ -1,0 +1,286 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { parse, stringify } from 'yaml';
+import { importCompose } from '../../../../../api/resources/stacks/import/import-compose.js';
+import { readDocument } from '../../../../../api/resources/stacks/read-document.js';
+
+const REPOSITORY = 'https://git.example.com/shop.git';
+
+function imported(text: string, files: Record<string, string> = {}, repository = REPOSITORY, folder = '') {
+  const lost: string[] = [];
+  const document = importCompose(parse(text, { merge: true }), { repository, folder, files }, (place, reason) => {
+    lost.push(`${place}: ${reason}`);
+  });
+  // Whatever is imported is a valid document.
+  readDocument(stringify(document), []);
+  return { document, lost };
+}
+
+const ignore = () => undefined;
+
+/** The document of one service. */
+const service = (lines: string, files?: Record<string, string>) => {
+  const { document, lost } = imported(`services:\n  app:\n${lines.replace(/^/gm, '    ')}`, files);
+  return { entry: document.services?.app, lost };
+};
+
+describe('A docker-compose.yml', () => {
+  it('becomes a document with its databases, and references to them', () => {
+    const { document, lost } = imported(
+      `
+services:
+  web:
+    build: .
+    ports: ["8080:3000"]
+    depends_on: { db: { condition: service_healthy }, cache: { condition: service_started } }
+    environment:
+      DATABASE_URL: postgres://shop:\${DB_PASSWORD:-pass}@db:5432/store
+      REDIS_URL: redis://cache:6379/0
+      DB_HOST: db
+      DB_USER: shop
+      DB_PASSWORD: \${DB_PASSWORD:-pass}
+      DB_NAME: store
+      DB_PORT: 5432
+      LOG_LEVEL: info
+      API_KEY:
+      TOKEN: \${TOKEN}
+    restart: unless-stopped
+    healthcheck: { test: ["CMD", "curl", "-f", "http://localhost:3000/health"] }
+  worker:
+    build: { context: ./jobs, dockerfile: docker/Worker.Dockerfile }
+    command: ["node", "worker.js", "--name", "it's"]
+    environment: ["QUEUE_URL=redis://cache:6379", "WEB=http://web:3000"]
+    deploy: { replicas: 3 }
+  db:
+    image: postgres:16-alpine
+    environment: { POSTGRES_USER: shop, POSTGRES_PASSWORD: "\${DB_PASSWORD:-pass}", POSTGRES_DB: store }
+    volumes: ["data:/var/lib/postgresql/data"]
+    healthcheck: { test: ["CMD-SHELL", "pg_isready"] }
+  cache:
+    image: redis:7
+volumes: { data: {} }
+`,
+    );
+    const to = (target: string, key: string) => ({ reference: { service: target, key } });
+    expect(document).to.deep.equal({
+      services: {
+        web: {
+          kind: 'web',
+          port: 3000,
+          repository: REPOSITORY,
+          buildMethod: 'dockerfile',
+          healthCheckPath: '/health',
+          variables: {
+            DATABASE_URL: to('db', 'URL'),
+            REDIS_URL: to('cache', 'URL'),
+            DB_HOST: to('db', 'HOST'),
+            DB_USER: to('db', 'USER'),
+            DB_PASSWORD: to('db', 'PASSWORD'),
+            DB_NAME: to('db', 'DATABASE'),
+            DB_PORT: to('db', 'PORT'),
+            LOG_LEVEL: 'info',
+            API_KEY: { secret: true },
+            TOKEN: { secret: true },
+          },
+        },
+        worker: {
+          kind: 'worker',
+          repository: REPOSITORY,
+          buildMethod: 'dockerfile',
+          rootDirectory: 'jobs',
+          dockerfilePath: 'docker/Worker.Dockerfile',
+          startCommand: `node worker.js --name 'it'\\''s'`,
+          replicas: 3,
+          variables: { QUEUE_URL: to('cache', 'URL'), WEB: to('web', 'URL') },
+        },
+      },
+      databases: {
+        db: { kind: 'postgres', databaseVersion: '16', databaseName: 'store', databaseUser: 'shop' },
+        cache: { kind: 'redis' },
+      },
+    });
+    expect(lost).to.deep.equal([]);
+  });
+
+  it('keeps named volumes, and says what becomes of folders of the host', () => {
+    const { entry, lost } = service(
+      `image: ghost:5\nports: ["2368"]\nvolumes:\n  - content:/var/lib/ghost/content\n  - ./media:/srv/media\n  - ./a.conf:/srv/a.conf\n` +
+        '  - { type: tmpfs, target: /tmp/x }\n  - /anonymous\n',
+    );
+    expect(entry?.volumes).to.deep.equal({
+      content: { mountPath: '/var/lib/ghost/content', sizeGb: 1 },
+      media: { mountPath: '/srv/media', sizeGb: 1 },
+      anonymous: { mountPath: '/anonymous', sizeGb: 1 },
+    });
+    // The smallest plan with room for them.
+    expect(entry?.plan).to.equal('starter');
+    expect(lost).to.have.length(3);
+    expect(lost[0]).to.equal(
+      'services.app.volumes: /srv/media is the folder ./media of the host: it becomes a volume, which is empty',
+    );
+  });
+
+  it('keeps folders of data of a service that is built, and no others', () => {
+    const { entry, lost } = service(
+      'build: .\nvolumes: ["./src:/app/src", "./volumes/data:/data", "~/.cache:/root/.cache"]',
+    );
+    expect(Object.values(entry?.volumes ?? {}).map(({ mountPath }) => mountPath)).to.deep.equal([
+      '/data',
+      '/root/.cache',
+    ]);
+    expect(lost.map((line) => line.split(' ')[1])).to.deep.equal(['/app/src:', '/data', '/root/.cache']);
+  });
+
+  it('leaves out what needs the socket of Docker', () => {
+    const { document, lost } = imported(
+      'services:\n  proxy: { image: traefik, volumes: ["/var/run/docker.sock:/var/run/docker.sock:ro"] }\n' +
+        '  tool: { image: x, volumes: [{ type: bind, source: /run/docker.sock, target: /run/docker.sock }] }\n',
+    );
+    expect(document).to.deep.equal({});
+    expect(lost.map((line) => line.split(':')[0])).to.deep.equal(['services.proxy', 'services.tool']);
+  });
+
+  it('is of the kind that its ports say', () => {
+    expect(service('image: a\nports: ["80:8080", "443:8443"]').entry).to.include({ kind: 'web', port: 8080 });
+    expect(service('image: a\nports: [{ target: 443 }, { target: 3000 }]').entry).to.include({
+      kind: 'web',
+      port: 3000,
+    });
+    expect(service('image: mailhog\nports: ["1025:1025", "8025:8025"]').entry).to.include({ kind: 'web', port: 8025 });
+    expect(service('image: a\nports: ["53:53/udp"]').entry).to.include({ kind: 'worker' });
+    expect(service('image: mysql:8\nports: ["3306:3306"]').entry).to.include({ kind: 'private', port: 3306 });
+    expect(service('image: rabbitmq').entry).to.include({ kind: 'private', port: 5672 });
+    expect(service('image: a\nexpose: ["9000"]').entry).to.include({ kind: 'private', port: 9000 });
+    expect(service('image: a').entry).to.include({ kind: 'worker', sourceType: 'image', image: 'a' });
+  });
+
+  it('reads env files and .env, with defaults and $$', () => {
+    const text = `image: "a:\${TAG:-1}"\nenv_file: [app.env, { path: ./more.env }, gone.env]\nenvironment: { A: "\${A}", B: "$$x \${C-d}" }`;
+    const files = {
+      '.env': 'A=from-env\nTAG=2',
+      'app.env': '# x\nexport D="quoted # text"\nE=e # comment',
+      'more.env': 'D=later',
+    };
+    const { entry, lost } = service(text, files);
+    expect(entry?.image).to.equal('a:2');
+    expect(entry?.variables).to.deep.equal({ D: 'later', E: 'e', A: 'from-env', B: '$x d' });
+    expect(lost).to.deep.equal(['services.app.env_file: gone.env was not given: its variables are missing']);
+  });
+
+  it('names everything that it cannot say', () => {
+    const { lost } = service(
+      'build: { context: ../other, target: prod, args: { A: 1 } }\nprivileged: true\nsecrets: [x]\nworking_dir: /app\n' +
+        'healthcheck: { test: nc -z localhost 1 }\nport_of_mine: 1\nenvironment: { "a.b": 1, U: "tcp://other:1/x" }',
+    );
+    expect(lost.map((line) => line.split(':')[0])).to.deep.equal([
+      'services.app.environment.a.b',
+      ...['services.app.privileged', 'services.app.secrets', 'services.app.working_dir', 'services.app.port_of_mine'],
+      ...['services.app.build.target', 'services.app.build.context', 'services.app.healthcheck'],
+    ]);
+    const { document, lost: without } = imported(
+      'services:\n  a: { image: x, profiles: [debug] }\n  b: { build: . }\n',
+      {},
+      '',
+    );
+    expect(Object.keys(document.services ?? {})).to.deep.equal(['b']);
+    expect(without).to.deep.equal([
+      'services.a: is only started with the profile debug, and left out',
+      'services.b.build: the address of the repository is not known: set repository',
+    ]);
+  });
+
+  it('loses nothing to what development needs, or what has no effect here', () => {
+    const { entry, lost } = service(
+      'build: { context: ./web, args: { RELEASE: 7, LEVEL: 1 } }\nports: ["80:80", "443:443"]\ncap_drop: [ALL]\n' +
+        'volumes: ["./web/:/app", /app/node_modules, /etc/localtime:/etc/localtime:ro, "media:/app/media/"]\n' +
+        'environment: { LEVEL: 2 }\ndeploy: { resources: { limits: { memory: 1G, cpus: "0.5" } } }',
+    );
+    expect(lost).to.deep.equal([]);
+    expect(entry).to.deep.equal({
+      ...{ kind: 'web', port: 80, repository: REPOSITORY, buildMethod: 'dockerfile', rootDirectory: 'web' },
+      variables: { RELEASE: '7', LEVEL: '2' },
+      volumes: { media: { mountPath: '/app/media', sizeGb: 1 } },
+      // The smallest plan with 1 GB of memory.
+      plan: 'starter',
+    });
+  });
+
+  it('finds services by their other names', () => {
+    const { document } = imported(
+      'services:\n  db: { image: "postgres:16", container_name: shop-db }\n  api: { image: a, expose: [80], networks: { n: { aliases: [backend] } } }\n' +
+        '  web: { image: b, environment: { U: "postgres://postgres:x@shop-db:5432/postgres", H: shop-db, A: "http://backend:80" } }\n',
+    );
+    const to = (target: string, key: string) => ({ reference: { service: target, key } });
+    expect(document.services?.web?.variables).to.deep.equal({
+      U: to('db', 'URL'),
+      H: to('db', 'HOST'),
+      A: to('api', 'URL'),
+    });
+  });
+
+  it('may lie in a folder of the repository', () => {
+    const text =
+      'services:\n  a: { build: . }\n  b: { build: ../.. }\n  c: { build: ../web/ }\n  d: { build: ../../.. }\n';
+    const { document, lost } = imported(text, {}, REPOSITORY, 'deploy/compose');
+    const folders = Object.values(document.services ?? {}).map(({ rootDirectory }) => rootDirectory);
+    expect(folders).to.deep.equal(['deploy/compose', undefined, 'deploy/web', undefined]);
+    expect(lost).to.deep.equal(['services.d.build.context: ../../.. is outside of the repository']);
+  });
+
+  it('says what its databases do here that they did not do there', () => {
+    const { lost } = imported(
+      'services:\n  db:\n    image: postgres:16\n    command: -c max_connections=500\n' +
+        '    volumes: ["./init.sql:/docker-entrypoint-initdb.d/init.sql"]\n',
+    );
+    expect(lost).to.deep.equal([
+      'services.db.command: options of the database server are those of the platform',
+      'services.db.volumes: scripts at the first start are not run: run them by hand',
+    ]);
+  });
+
+  it('of hostile texts is read in a time that grows with their length', () => {
+    const long = (part: string) => part.repeat(60_000 / part.length);
+    const started = process.cpuUsage();
+    const texts = [
+      long(' '),
+      long('1'),
+      long('a-'),
+      long('http://localhost/'),
+      long('${'),
+      long('${A:-'),
+      long('@a'),
+      long('$A '),
+    ];
+    for (const text of texts) {
+      const app = {
+        ...{
+          image: text,
+          ports: [text, `${text}x`],
+          volumes: [text, `${text}:${text}`],
+          command: text,
+          env_file: 'a.env',
+        },
+        ...{ environment: { A: text, B: `${text}x` }, healthcheck: { test: text }, build: { context: text } },
+      };
+      importCompose(
+        { services: { app, a: {} } },
+        { repository: '', folder: '', files: { 'a.env': `A=x${text}y\n${text}=1` } },
+        ignore,
+      );
+    }
+    expect(process.cpuUsage(started).user / 1e6).to.be.lessThan(5);
+  });
+
+  it('of any form throws nothing', () => {
+    const values = fc.oneof(fc.anything({ maxDepth: 3 }), fc.constantFrom('a:b', '80:80', null, ['x'], { path: 'y' }));
+    const keys = ['image', 'build', 'ports', 'volumes', 'environment', 'env_file', 'command', 'healthcheck', 'deploy'];
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...keys, 'profiles', 'depends_on', 'other'), values), (app) => {
+        importCompose({ services: { app, other: null } }, { repository: REPOSITORY, folder: '', files: {} }, ignore);
+      }),
+    );
+    for (const value of [null, 1, 'x', [], { services: [] }]) {
+      expect(importCompose(value, { repository: '', folder: '', files: {} }, ignore)).to.deep.equal({});
+    }
+  });
+});
