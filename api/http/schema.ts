@@ -68,7 +68,7 @@ export const MAX_PATTERN_TEXT_LENGTH = 4096;
 
 /** Creates a JSON Schema validator with our formats. It neither converts values nor fills in defaults. */
 export function createAjv(): Ajv {
-  const { Ajv, addFormats, fullFormats } = loadAjv();
+  const { Ajv, _, addFormats, fullFormats } = loadAjv();
   const email = fullFormats.email as RegExp;
   const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
   // With allErrors, patterns and formats are also applied to texts that maxLength refuses, so both have a limit of
@@ -81,6 +81,14 @@ export function createAjv(): Ajv {
     verbose: true,
     code: { regExp: boundedPattern },
   });
+  // The package's own keyword counts the characters of every text, which takes 5 ms for each million.
+  ajv.removeKeyword('maxLength').addKeyword({
+    keyword: 'maxLength',
+    type: 'string',
+    schemaType: 'number',
+    compile: (max: number) => (text: string) => hasAtMost(max, text),
+    error: { message: 'must be shorter', params: ({ schemaCode }) => _`{limit: ${schemaCode}}` },
+  });
   addFormats(ajv);
   ajv.addFormat(
     'email',
@@ -91,6 +99,15 @@ export function createAjv(): Ajv {
   ajv.addFormat('uuid', UUID);
   for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
   return ajv;
+}
+
+/** Returns true if the text has at most `max` characters, of which some have two UTF-16 units. */
+function hasAtMost(max: number, text: string): boolean {
+  if (text.length <= max) return true;
+  if (text.length > 2 * max) return false;
+  let count = 0;
+  for (let i = 0; i < text.length; count++) i += (text.codePointAt(i) ?? 0) > 0xffff ? 2 : 1;
+  return count <= max;
 }
 
 /**

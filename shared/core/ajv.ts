@@ -10,7 +10,7 @@ export type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 export const loadAjv = lazily(() => {
   const load = createRequire(import.meta.url);
   return {
-    Ajv: (load('ajv') as typeof Ajv).Ajv,
+    ...(load('ajv') as Pick<typeof Ajv, 'Ajv' | '_'>),
     addFormats: load('ajv-formats') as FormatsPlugin,
     fullFormats: (load('ajv-formats/dist/formats.js') as typeof Formats).fullFormats,
   };

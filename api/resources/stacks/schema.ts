@@ -7,7 +7,6 @@ import { ConfirmBody, described, Nullable, oneOf, PageSchema, Strict, Timestamp,
 import { STACK_RELEASES } from './document-schema.js';
 import { IMPORT_FORMATS } from './import/import-file.js';
 import { CHANGE_ACTIONS, CHANGE_KINDS } from './plan-model.js';
-import { MAX_DOCUMENT_BYTES } from './read-document.js';
 import { TemplateName } from './templates/schema.js';
 
 /** The most bytes of a request with a document. JSON writes some of its characters with up to six bytes. */
@@ -19,9 +18,8 @@ const StackName = Type.String({
   description: 'lower-case letters, digits and -, with a letter or a digit at its start and its end',
 });
 
-// No valid document is longer, because a character has at least one byte. A longer limit would take longer to check.
 const Document = Type.String({
-  maxLength: MAX_DOCUMENT_BYTES,
+  maxLength: STACK_BODY_LIMIT,
   description: 'The text of ranvier.yaml, in YAML or JSON: at most 1,000,000 bytes',
 });
 
@@ -168,7 +166,7 @@ export const DeleteStackResponse = Strict({
 export const ImportBody = Strict({
   format: oneOf('StackImportFormat', IMPORT_FORMATS),
   document: Type.String({
-    maxLength: MAX_DOCUMENT_BYTES,
+    maxLength: STACK_BODY_LIMIT,
     description: 'The text of the other file. For heroku, app.json and then the Procfile; either may be absent',
   }),
   repository: Type.Optional(

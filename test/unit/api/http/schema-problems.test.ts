@@ -69,6 +69,14 @@ describe('What is wrong with a request', () => {
     expect(bare).to.deep.equal([]);
   });
 
+  it('counts characters, of which some have two UTF-16 units', () => {
+    const schema = Type.String({ maxLength: 4 });
+    for (const text of ['', 'abcd', '😀😀😀😀', 'ab😀d']) expect(told(schema, text), text).to.deep.equal([]);
+    for (const text of ['abcde', '😀😀😀😀e', '😀😀😀😀😀', 'abcdefghi']) {
+      expect(told(schema, text), text).to.deep.equal([' must have at most 4 characters']);
+    }
+  });
+
   it('does not compare the errors of a body that has a hundred thousand', () => {
     const variables = Array.from({ length: 100_000 }, () => ({ key: '1', value: '' }));
     const wrong = told(CreateServiceBody, { name: 'a', kind: 'web', variables });
