@@ -1,23 +1,20 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import { type Ajv, loadAjv } from '../../shared/core/ajv.js';
 import { ERROR_REGISTRY, type ErrorCode } from '../../shared/core/error-registry.js';
+import {
+  createAjv,
+  described,
+  MAX_DATE_TIME_LENGTH,
+  MAX_PATTERN_TEXT_LENGTH,
+  Strict,
+} from '../../shared/core/json-schema.js';
 import { plainName } from '../../shared/core/plain-text.js';
-import { atMost, stringFormats } from '../../shared/core/string-formats.js';
 import { oneOf } from '../../shared/services/configuration.js';
 
-export { oneOf };
+export { createAjv, described, MAX_DATE_TIME_LENGTH, MAX_PATTERN_TEXT_LENGTH, oneOf, Strict };
 
 export const Uuid = Type.String({ format: 'uuid', maxLength: 36 });
 export const Timestamp = Type.String({ format: 'date-time' });
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
-/**
- * Builds the schema of an object that has no other fields. With a name, it becomes a component of the OpenAPI document.
- */
-export const Strict = <T extends Record<string, TSchema>>(fields: T, name?: string) =>
-  Type.Object(fields, { additionalProperties: false, ...(name === undefined ? {} : { $id: name }) });
-/** Returns the schema with a description for one use of it. */
-export const described = <T extends TSchema>(schema: T, description: string) =>
-  Type.Unsafe<Static<T>>({ ...schema, description });
 export const Name = plainName();
 export const ConfirmBody = Strict({
   confirm: Type.String({
@@ -60,70 +57,6 @@ export const PageQuery = Strict({
   ),
 });
 export type PageQuery = Static<typeof PageQuery>;
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-export const MAX_DATE_TIME_LENGTH = 40;
-/** Longer texts are not matched against patterns: they count as a mismatch, in characters. */
-export const MAX_PATTERN_TEXT_LENGTH = 4096;
-
-/** Creates a JSON Schema validator with our formats. It neither converts values nor fills in defaults. */
-export function createAjv(): Ajv {
-  const { Ajv, _, addFormats, fullFormats } = loadAjv();
-  const email = fullFormats.email as RegExp;
-  const dateTime = fullFormats['date-time'] as { validate: (value: string) => boolean };
-  // With allErrors, patterns and formats are also applied to texts that maxLength refuses, so both have a limit of
-  // their own.
-  const ajv = new Ajv({
-    allErrors: true,
-    strict: true,
-    allowUnionTypes: true,
-    // Adds the schema to each error, because messages use its description.
-    verbose: true,
-    code: { regExp: boundedPattern },
-  });
-  // The package's own keyword counts the characters of every text, which takes 5 ms for each million.
-  ajv.removeKeyword('maxLength').addKeyword({
-    keyword: 'maxLength',
-    type: 'string',
-    schemaType: 'number',
-    compile: (max: number) => (text: string) => hasAtMost(max, text),
-    error: { message: 'must be shorter', params: ({ schemaCode }) => _`{limit: ${schemaCode}}` },
-  });
-  addFormats(ajv);
-  ajv.addFormat(
-    'email',
-    atMost(254, (value) => email.test(value)),
-  );
-  ajv.addFormat('date-time', atMost(MAX_DATE_TIME_LENGTH, dateTime.validate));
-  // The package's own format accepts the prefix `urn:`, which our ids do not have.
-  ajv.addFormat('uuid', UUID);
-  for (const [name, validate] of Object.entries(stringFormats(() => new Date()))) ajv.addFormat(name, validate);
-  return ajv;
-}
-
-/** Returns true if the text has at most `max` characters, of which some have two UTF-16 units. */
-function hasAtMost(max: number, text: string): boolean {
-  if (text.length <= max) return true;
-  if (text.length > 2 * max) return false;
-  let count = 0;
-  for (let i = 0; i < text.length; count++) i += (text.codePointAt(i) ?? 0) > 0xffff ? 2 : 1;
-  return count <= max;
-}
-
-/**
- * A pattern that does not match texts beyond the limit, which bounds the time of a match. ajv caches patterns by their
- * text.
- */
-class BoundedPattern extends RegExp {
-  override test(text: string): boolean {
-    return text.length <= MAX_PATTERN_TEXT_LENGTH && super.test(text);
-  }
-}
-
-function boundedPattern(pattern: string, flags: string): BoundedPattern {
-  return new BoundedPattern(pattern, flags);
-}
-boundedPattern.code = 'boundedPattern';
 
 /** Returns the names of a query's integer fields, which arrive as text and are converted. */
 export function integerFields(schema: TObject): string[] {

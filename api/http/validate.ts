@@ -2,10 +2,10 @@ import { validate as isUuid } from 'uuid';
 import type { Ajv } from '../../shared/core/ajv.js';
 import { AppError, type ErrorDetail } from '../../shared/core/error-registry.js';
 import { lazily } from '../../shared/core/lazily.js';
+import { problemsOf } from '../../shared/core/schema-problems.js';
 import { type Endpoint, NAME_PARAMETERS } from './endpoint.js';
 import type { ApiStep } from './request-state.js';
 import { integerFields } from './schema.js';
-import { problemsOf } from './schema-problems.js';
 
 /**
  * Validates path, query and body. An id in the path that is not a UUID is 404; all other faults are 400 with details.

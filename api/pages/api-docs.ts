@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import Router from '@koa/router';
 import { lazily } from '../../shared/core/lazily.js';
 import { escapeControls } from '../../shared/core/plain-text.js';
+import { STACK_SCHEMA_PATH, stackSchema } from '../../shared/stacks/document-schema.js';
 import { API_ROOT, SESSION_ROOT } from '../http/endpoint.js';
 import type { ApiState } from '../http/request-state.js';
 import { apiDocument } from '../resources/api-document.js';
-import { STACK_SCHEMA_PATH, stackSchema } from '../resources/stacks/document-schema.js';
 import { servePage } from './serve-page.js';
 
 const PAGE_PATH = `${SESSION_ROOT}/docs`;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { plainLine } from '../core/plain-text.js';
 
 export const DOMAIN_STATUSES = ['pending', 'active'] as const;
 type DomainStatus = (typeof DOMAIN_STATUSES)[number];
@@ -26,6 +27,14 @@ const MAX_HOSTNAME_LENGTH = 253 - PROOF_LABEL.length - 1;
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 /** Top-level names that no public name server resolves. */
 const UNSERVED = ['localhost', 'local', 'internal', 'invalid', 'onion', 'arpa'];
+
+/** The schema of a host name that a user gives; `parseHostname` checks the rest. */
+export const Hostname = plainLine(300, {
+  minLength: 1,
+  description:
+    'one line without control characters. A host name such as shop.example.com, at most 244 characters in ASCII; no wildcard, no address ' +
+    'and no name of the platform',
+});
 
 /** Why a name cannot be a service's domain. */
 export class HostnameError extends Error {}

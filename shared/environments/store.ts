@@ -1,4 +1,4 @@
-import type { Transaction } from '../core/database/database-client.js';
+import type { Db, Transaction } from '../core/database/database-client.js';
 
 /** A row as pg returns it. Comments on columns are in the migrations. */
 export interface EnvironmentRow {
@@ -9,6 +9,11 @@ export interface EnvironmentRow {
   protected: boolean;
   created_at: Date;
   updated_at: Date;
+}
+
+/** Finds an environment of the workspace. */
+export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
+  return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
 }
 
 /** Reads an environment and locks it for share, so that it cannot be deleted before the commit. */

@@ -156,7 +156,7 @@ export type PartialServiceConfiguration = Partial<ServiceConfiguration>;
 
 /**
  * Adds a sentence to the description of each field, for the API's documentation. A description that a field already
- * has comes first (`api/http/schema-problems.ts` uses it in error messages).
+ * has comes first (`shared/core/schema-problems.ts` uses it in error messages).
  */
 export function describeFields<T extends Record<string, TSchema & { description?: unknown }>>(
   sentences: Readonly<Record<keyof T, string>>,

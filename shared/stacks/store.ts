@@ -1,4 +1,12 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { v7 as uuidv7 } from 'uuid';
+import {
+  type Db,
+  oneRow,
+  returnedRow,
+  rowCountOf,
+  rowsOf,
+  type Transaction,
+} from '../core/database/database-client.js';
 import { requestCancel } from '../engine/cancel-requests.js';
 import { STACK_APPLIES } from './kind.js';
 import { type ApplyRow, type StackRow, type Step, type StepRow, stepName } from './model.js';
@@ -138,6 +146,42 @@ export async function releaseResource(trx: Transaction, resource: ResourceId): P
 export async function forgetStack(trx: Transaction, stackId: string): Promise<void> {
   await trx('stack_resources').where({ stack_id: stackId }).delete();
   await trx('stacks').where({ id: stackId }).update({ deleted_at: trx.fn.now(), sealed_document: null });
+}
+
+/** Finds a stack of the workspace by its name. */
+export async function findStack(db: Db, workspaceId: string, name: string): Promise<StackRow | undefined> {
+  const sql = 'select * from stacks where workspace_id = :workspaceId and name = :name and deleted_at is null';
+  return (await oneRow<StackRow>(db, sql, { workspaceId, name })) ?? undefined;
+}
+
+export async function insertStack(
+  trx: Transaction,
+  { workspaceId, environmentId, name }: { workspaceId: string; environmentId: string; name: string },
+): Promise<StackRow> {
+  const row = { id: uuidv7(), workspace_id: workspaceId, environment_id: environmentId, name };
+  const [stack] = await trx<StackRow>('stacks').insert(row).returning('*');
+  return returnedRow(stack);
+}
+
+/** Stores what the newest apply of a stack asks for. */
+export async function writeDocument(trx: Transaction, id: string, sealed: Buffer): Promise<void> {
+  await trx('stacks').where({ id }).update({ sealed_document: sealed, updated_at: trx.fn.now() });
+}
+
+/** Releases what was deleted, or moved out of the stack's environment. */
+export async function releaseAbsent(trx: Transaction, stack: Pick<StackRow, 'id' | 'environment_id'>): Promise<void> {
+  await trx.raw(
+    `delete from stack_resources r
+      where r.stack_id = :id
+        and not exists (select from services s where s.id = r.service_id and s.environment_id = :environment_id
+                           and s.deleted_at is null and s.lifecycle_status <> 'deleting')
+        and not exists (select from environment_groups g where g.id = r.group_id and g.environment_id = :environment_id)`,
+    { id: stack.id, environment_id: stack.environment_id },
+  );
+}
+
+export async function hasOpenApply(db: Db, stackId: string): Promise<boolean> {
+  return (await rowCountOf(db, 'select from stack_applies where stack_id = ? and finished_at is null', [stackId])) > 0;
 }
 
 /** Returns a stack's row and the project of its environment. */

@@ -1,3 +1,5 @@
+import { Type } from 'typebox';
+import { plainLine } from '../core/plain-text.js';
 import type { ServiceKind } from '../services/model.js';
 
 /** A folder of a service that outlives its releases (design, section 8). */
@@ -27,6 +29,20 @@ type VolumeState = 'open' | 'nearly_full' | 'full';
 export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 export const MAX_VOLUMES = 5;
 export const MAX_MOUNT_PATH_LENGTH = 512;
+
+/** The schemas of what a user says of a volume. */
+export const VOLUME_FIELDS = {
+  name: Type.String({
+    maxLength: 63,
+    pattern: '^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$',
+    description: 'lower-case letters, digits and -, with a letter or a digit at its start and its end',
+  }),
+  mountPath: plainLine(MAX_MOUNT_PATH_LENGTH, {
+    minLength: 1,
+    description: 'one line without control characters: an absolute path without .. that hides no folder of the system',
+  }),
+  sizeGb: Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'In GB of 1,000,000,000 bytes' }),
+};
 
 /** Folders of the system. Nothing may be mounted at or below them. */
 const SYSTEM = [

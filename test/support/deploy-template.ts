@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
-import type { StackDocument } from '../../api/resources/stacks/document-schema.js';
 import { type Template, templates } from '../../api/resources/stacks/templates/catalog.js';
 import { textOf } from '../../api/resources/stacks/templates/present.js';
+import type { StackDocument } from '../../shared/stacks/document-schema.js';
 import type { Json } from './api.js';
 import { readLogs } from './deployments.js';
 import type { Platform } from './platform.js';

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Db } from '../../../shared/core/database/database-client.js';
 import { AppError, invalidRequest } from '../../../shared/core/error-registry.js';
-import { findEnvironment } from '../environments/store.js';
+import { findEnvironment } from '../../../shared/environments/store.js';
 import { findProject } from '../projects/store.js';
 import type { CanvasScope } from './model.js';
 import type { CanvasQuery } from './schema.js';

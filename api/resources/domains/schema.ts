@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { plainLine } from '../../../shared/core/plain-text.js';
-import { DOMAIN_STATUSES } from '../../../shared/domains/model.js';
+import { DOMAIN_STATUSES, Hostname } from '../../../shared/domains/model.js';
 import { oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const DomainSchema = Strict(
@@ -19,13 +18,6 @@ const DomainSchema = Strict(
 );
 export type DomainView = Static<typeof DomainSchema>;
 
-export const CreateDomainBody = Strict({
-  hostname: plainLine(300, {
-    minLength: 1,
-    description:
-      'one line without control characters. A host name such as shop.example.com, at most 244 characters in ASCII; no wildcard, no address ' +
-      'and no name of the platform',
-  }),
-});
+export const CreateDomainBody = Strict({ hostname: Hostname });
 export const DomainResponse = Strict({ domain: DomainSchema });
 export const DomainListResponse = Strict({ domains: Type.Array(DomainSchema), page: PageSchema });

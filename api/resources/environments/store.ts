@@ -4,11 +4,6 @@ import type { EnvironmentRow } from '../../../shared/environments/store.js';
 
 const MAX_LISTED = 1000;
 
-/** Finds an environment of the workspace. */
-export async function findEnvironment(db: Db, workspaceId: string, id: string): Promise<EnvironmentRow | undefined> {
-  return db<EnvironmentRow>('environments').where({ id, workspace_id: workspaceId }).first();
-}
-
 /**
  * Reads an environment and locks it for a change or its deletion. Transactions that place a service or group in the
  * environment wait for this lock. To avoid deadlocks, environments are locked before their project.

@@ -1,8 +1,8 @@
 import { conflict } from '../../../shared/core/error-registry.js';
-import type { ServiceEntry, StackDocument, VariableEntry } from './document-schema.js';
-import type { EnvironmentState, Owner, ServiceState, VariableState } from './environment-state.js';
+import type { ServiceEntry, StackDocument, VariableEntry } from '../../../shared/stacks/document-schema.js';
+import type { EnvironmentState, Owner, ServiceState, VariableState } from '../../../shared/stacks/environment-state.js';
+import type { Content, StackWish } from '../../../shared/stacks/wish.js';
 import { pullStack } from './pull.js';
-import type { Content, StackWish } from './wish.js';
 
 export interface ClonedDocument {
   document: StackDocument;

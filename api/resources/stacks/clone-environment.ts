@@ -3,19 +3,21 @@ import type { Config } from '../../../shared/core/config.js';
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { conflict, invalidRequest } from '../../../shared/core/error-registry.js';
 import type { EnvironmentRow } from '../../../shared/environments/store.js';
+import { findEnvironment } from '../../../shared/environments/store.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { isDataKind } from '../../../shared/services/model.js';
+import { type ApplyRequest, acceptApply } from '../../../shared/stacks/accept-apply.js';
+import type { EnvironmentState } from '../../../shared/stacks/environment-state.js';
+import { readEnvironmentState } from '../../../shared/stacks/environment-store.js';
+import { labelOf } from '../../../shared/stacks/label.js';
+import { findStack } from '../../../shared/stacks/store.js';
+import type { StackWish } from '../../../shared/stacks/wish.js';
 import { found } from '../../http/assertions.js';
-import { findEnvironment } from '../environments/store.js';
-import { type ApplyRequest, acceptApply } from './accept-apply.js';
 import { cloneDocument } from './clone-document.js';
-import type { EnvironmentState } from './environment-state.js';
-import { labelOf } from './label.js';
 import { presentApply } from './present.js';
 import { openWish } from './read-drift.js';
 import type { ApplyPresentation } from './schema.js';
-import { findApply, findStack, getStacks, readEnvironmentState } from './store.js';
-import type { StackWish } from './wish.js';
+import { findApply, getStacks } from './store.js';
 
 export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' | 'needEngine'> {
   /** The new environment, which is empty. */
@@ -47,7 +49,7 @@ export async function cloneEnvironment(
   const { document, warnings } = cloneDocument(state, await wishesOf(trx, deps.keyring, state));
   const name = await freeName(trx, workspaceId, environment.name);
   const id = await acceptApply(trx, deps, {
-    ...{ workspaceId, name, document: stringify(document), format: 'ranvier', environmentId: environment.id, values },
+    ...{ workspaceId, name, document: stringify(document), environmentId: environment.id, values },
     ...{ planHash: null, confirmDestructive: undefined, deploy, ...asked },
   });
   const stack = found(await findStack(trx, workspaceId, name));

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
+import type { STACK_RELEASES, StackDocument } from '../../../shared/stacks/document-schema.js';
 import type { ApplyRow, StackRow, StepRow } from '../../../shared/stacks/model.js';
-import type { STACK_RELEASES, StackDocument } from './document-schema.js';
-import type { Change, Plan } from './plan-model.js';
+import type { Change, Plan } from '../../../shared/stacks/plan-model.js';
 import type { ApplyDetail, ApplyPresentation, PlanPresentation, StackPresentation } from './schema.js';
 
 /** Presents a plan without its steps, which have values of variables. */

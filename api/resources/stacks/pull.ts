@@ -1,8 +1,8 @@
 import { DEFAULT_CONFIGURATION } from '../../../shared/services/configuration.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { isMasked } from '../../../shared/services/service-source.js';
-import type { ServiceEntry, StackDocument, VariableEntry } from './document-schema.js';
-import type { EnvironmentState, ServiceState, VariableState } from './environment-state.js';
+import type { ServiceEntry, StackDocument, VariableEntry } from '../../../shared/stacks/document-schema.js';
+import type { EnvironmentState, ServiceState, VariableState } from '../../../shared/stacks/environment-state.js';
 
 export interface PulledStack {
   document: StackDocument;

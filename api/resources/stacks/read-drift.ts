@@ -2,11 +2,11 @@ import type { Db } from '../../../shared/core/database/database-client.js';
 import { AppError } from '../../../shared/core/error-registry.js';
 import { type Keyring, SealError } from '../../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../../shared/secrets/sealed-columns.js';
+import { readEnvironmentState } from '../../../shared/stacks/environment-store.js';
 import type { StackRow } from '../../../shared/stacks/model.js';
-import { planStack } from './plan.js';
-import type { Change } from './plan-model.js';
-import { readEnvironmentState } from './store.js';
-import type { StackWish } from './wish.js';
+import { planStack } from '../../../shared/stacks/plan.js';
+import type { Change } from '../../../shared/stacks/plan-model.js';
+import type { StackWish } from '../../../shared/stacks/wish.js';
 
 /** What an environment differs in from the document of its stack, and why it could not be compared. */
 export interface Drift {

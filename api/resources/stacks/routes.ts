@@ -1,16 +1,17 @@
 import type { Static } from 'typebox';
 import type { Config } from '../../../shared/core/config.js';
 import { invalidRequest } from '../../../shared/core/error-registry.js';
+import { findEnvironment } from '../../../shared/environments/store.js';
+import { STACK_SCHEMA_PATH } from '../../../shared/stacks/document-schema.js';
+import { readEnvironmentState } from '../../../shared/stacks/environment-store.js';
+import { planDocument } from '../../../shared/stacks/plan-document.js';
 import { found } from '../../http/assertions.js';
 import { defineRoute } from '../../http/route.js';
-import { findEnvironment } from '../environments/store.js';
-import { STACK_SCHEMA_PATH } from './document-schema.js';
 import { importFile } from './import/import-file.js';
-import { planDocument } from './plan-document.js';
+import { nativeDocument } from './native-document.js';
 import { presentDocument, presentPlan, withSchema } from './present.js';
 import { pullStack } from './pull.js';
 import { ImportBody, ImportResponse, PlanBody, PlanResponse, PullResponse, STACK_BODY_LIMIT } from './schema.js';
-import { readEnvironmentState } from './store.js';
 import { templates } from './templates/catalog.js';
 import { fillTemplate } from './templates/fill-template.js';
 import { textOf } from './templates/present.js';
@@ -41,13 +42,7 @@ export const stackRoutes = [
       const { workspaceId } = params;
       const { document, values } = documentToPlan(body, deps.config);
       const { plan } = await planDocument(trx, deps, {
-        workspaceId,
-        name,
-        document,
-        format,
-        environmentId,
-        values,
-        authorize,
+        ...{ workspaceId, name, ...nativeDocument(document, format), environmentId, values, authorize },
       });
       return { plan: presentPlan(plan), document: body.template === undefined ? null : document };
     },

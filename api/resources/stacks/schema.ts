@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { plainLine } from '../../../shared/core/plain-text.js';
 import { STACK_NAME_PATTERN } from '../../../shared/core/string-formats.js';
+import { STACK_RELEASES } from '../../../shared/stacks/document-schema.js';
 import { APPLY_STATUSES, STEP_STATUSES } from '../../../shared/stacks/model.js';
+import { CHANGE_ACTIONS, CHANGE_KINDS } from '../../../shared/stacks/plan-model.js';
 import { VALUE_BYTES } from '../../../shared/variables/model.js';
 import { ConfirmBody, described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
-import { STACK_RELEASES } from './document-schema.js';
 import { IMPORT_FORMATS } from './import/import-file.js';
-import { CHANGE_ACTIONS, CHANGE_KINDS } from './plan-model.js';
 import { TemplateName } from './templates/schema.js';
 
 /** The most bytes of a request with a document. JSON writes some of its characters with up to six bytes. */

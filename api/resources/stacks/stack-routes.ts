@@ -1,12 +1,13 @@
 import { AppError } from '../../../shared/core/error-registry.js';
+import { findEnvironment } from '../../../shared/environments/store.js';
+import { acceptApply, acceptDeletion, lockStack } from '../../../shared/stacks/accept-apply.js';
 import type { StackRow } from '../../../shared/stacks/model.js';
-import { cancelApply, forgetStack, listSteps } from '../../../shared/stacks/store.js';
+import { cancelApply, findStack, forgetStack, hasOpenApply, listSteps } from '../../../shared/stacks/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute, type ReadRequest, type WriteRequest } from '../../http/route.js';
 import { PageQuery } from '../../http/schema.js';
-import { findEnvironment } from '../environments/store.js';
-import { acceptApply, acceptDeletion, lockStack } from './accept-apply.js';
+import { nativeDocument } from './native-document.js';
 import { presentApply, presentApplyDetail, presentStack } from './present.js';
 import { readDrift } from './read-drift.js';
 import {
@@ -20,7 +21,7 @@ import {
   StackListResponse,
   StackResponse,
 } from './schema.js';
-import { findApply, findStack, hasOpenApply, latestApplies, listApplies, listOwned, listStacks } from './store.js';
+import { findApply, latestApplies, listApplies, listOwned, listStacks } from './store.js';
 
 const COLLECTION = '/workspaces/:workspaceId/stacks';
 const ONE = '/workspaces/:workspaceId/stacks/:stackName';
@@ -84,7 +85,15 @@ export const stackRecordRoutes = [
       const { workspaceId, stackName: name } = params;
       const { document, format, environmentId, values = {}, planHash, confirmDestructive } = body;
       const id = await acceptApply(trx, deps, {
-        ...{ workspaceId, name, document, format, environmentId, values, planHash, confirmDestructive },
+        ...{
+          workspaceId,
+          name,
+          ...nativeDocument(document, format),
+          environmentId,
+          values,
+          planHash,
+          confirmDestructive,
+        },
         ...{ actor: caller.email, authorize, needEngine },
       });
       const stack = found(await findStack(trx, workspaceId, name));

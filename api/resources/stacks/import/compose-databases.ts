@@ -1,6 +1,6 @@
 import { parseImage } from '../../../../shared/images/image-reference.js';
 import { DATABASE_VERSIONS } from '../../../../shared/services/configuration.js';
-import type { VariableEntry } from '../document-schema.js';
+import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 
 /** A service of the Compose file that becomes a database of the platform. */
 export interface ImportedDatabase {

@@ -1,4 +1,4 @@
-import type { VariableEntry } from '../document-schema.js';
+import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 import { type ImportedDatabase, referenceTo } from './compose-databases.js';
 import { interpolate, type Reading, readEnvLines } from './compose-text.js';
 import { entryOf, type ImportContext, type Loose, type Lost, looseOf, textOf, textsOf } from './loose.js';

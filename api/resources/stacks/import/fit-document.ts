@@ -1,8 +1,8 @@
 import { type ErrorDetail, invalidRequest } from '../../../../shared/core/error-registry.js';
-import type { StackDocument } from '../document-schema.js';
-import type { EnvironmentState } from '../environment-state.js';
-import { planStack } from '../plan.js';
-import { checkDocument } from '../read-document.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
+import type { EnvironmentState } from '../../../../shared/stacks/environment-state.js';
+import { planStack } from '../../../../shared/stacks/plan.js';
+import { checkDocument } from '../../../../shared/stacks/read-document.js';
 import { type Loose, type Lost, looseOf } from './loose.js';
 
 /** An imported document must be one that an empty environment can become. */

@@ -1,4 +1,4 @@
-import type { StackDocument } from '../document-schema.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 import { databaseOf } from './compose-databases.js';
 import { healthOf, kindOf } from './compose-ports.js';
 import { commandOf, sourceOf } from './compose-source.js';

@@ -1,5 +1,5 @@
-import type { StackDocument, VariableEntry } from '../document-schema.js';
-import { labelOf } from '../label.js';
+import type { StackDocument, VariableEntry } from '../../../../shared/stacks/document-schema.js';
+import { labelOf } from '../../../../shared/stacks/label.js';
 import {
   given,
   type ImportContext,

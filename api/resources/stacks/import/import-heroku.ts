@@ -1,6 +1,6 @@
 import { DATABASE_VERSIONS } from '../../../../shared/services/configuration.js';
-import type { StackDocument, VariableEntry } from '../document-schema.js';
-import { labelOf } from '../label.js';
+import type { StackDocument, VariableEntry } from '../../../../shared/stacks/document-schema.js';
+import { labelOf } from '../../../../shared/stacks/label.js';
 import { entryOf, given, type ImportContext, type Loose, type Lost, looseOf, loseKeys, textOf } from './loose.js';
 import { nameOf, processDocument, repositoryOf } from './service-parts.js';
 

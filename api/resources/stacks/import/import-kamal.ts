@@ -1,5 +1,5 @@
-import type { StackDocument } from '../document-schema.js';
-import { labelOf } from '../label.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
+import { labelOf } from '../../../../shared/stacks/label.js';
 import { importCompose } from './import-compose.js';
 import { type ImportContext, type Loose, type Lost, looseOf, loseKeys, optional, textOf, textsOf } from './loose.js';
 import { nameOf } from './service-parts.js';

@@ -1,4 +1,4 @@
-import type { StackDocument } from '../document-schema.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 import { given, type ImportContext, type Lost, looseOf, loseKeys, textOf, textsOf } from './loose.js';
 import { nameOf, processDocument, repositoryOf } from './service-parts.js';
 

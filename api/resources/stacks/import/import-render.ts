@@ -1,4 +1,4 @@
-import type { StackDocument } from '../document-schema.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 import {
   given,
   type ImportContext,

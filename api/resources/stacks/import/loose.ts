@@ -1,4 +1,4 @@
-import type { StackDocument } from '../document-schema.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
 
 /** What an importer knows besides the file. */
 export interface ImportContext {

@@ -1,4 +1,4 @@
-import type { VariableEntry } from '../document-schema.js';
+import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
 import { entryOf, type Loose, type Lost, looseListOf, looseOf, optional, textOf } from './loose.js';
 
 /** What a property of a database or a service is called here. */

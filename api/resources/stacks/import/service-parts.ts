@@ -1,6 +1,6 @@
 import { PLAN_IDS, PLANS } from '../../../../shared/services/plan-catalog.js';
-import type { StackDocument, VariableEntry } from '../document-schema.js';
-import { labelOf } from '../label.js';
+import type { StackDocument, VariableEntry } from '../../../../shared/stacks/document-schema.js';
+import { labelOf } from '../../../../shared/stacks/label.js';
 import { type ImportContext, type Lost, optional } from './loose.js';
 
 /** Ports at which no browser asks. */

@@ -1,6 +1,6 @@
+import { STACK_SCHEMA_PATH } from '../../../../shared/stacks/document-schema.js';
 import { found } from '../../../http/assertions.js';
 import { defineRoute } from '../../../http/route.js';
-import { STACK_SCHEMA_PATH } from '../document-schema.js';
 import { withSchema } from '../present.js';
 import { templates } from './catalog.js';
 import { fillTemplate } from './fill-template.js';

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { stringify } from 'yaml';
-import { acceptApply, acceptDeletion } from '../../../../api/resources/stacks/accept-apply.js';
-import { planDocument } from '../../../../api/resources/stacks/plan-document.js';
-import { findStack } from '../../../../api/resources/stacks/store.js';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import { AppError } from '../../../../shared/core/error-registry.js';
 import { openFrom, SEALED } from '../../../../shared/secrets/sealed-columns.js';
+import { acceptApply, acceptDeletion } from '../../../../shared/stacks/accept-apply.js';
 import type { ApplyRow } from '../../../../shared/stacks/model.js';
-import { cancelApply, listSteps } from '../../../../shared/stacks/store.js';
+import { planDocument } from '../../../../shared/stacks/plan-document.js';
+import { cancelApply, findStack, listSteps } from '../../../../shared/stacks/store.js';
 import { Interrupted } from '../../../../workers/failures/interruption-errors.js';
 import { applyJob } from '../../../../workers/stacks/apply-job.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';
@@ -61,7 +60,6 @@ describe('An apply of a stack', () => {
         ...place,
         name: 'shop',
         document: stringify(document),
-        format: undefined,
         values,
         authorize: ({ protectedEnvironment }: { protectedEnvironment: boolean }) => {
           if (protectedEnvironment) throw new AppError('forbidden');

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { acceptApply } from '../../../../api/resources/stacks/accept-apply.js';
-import { planDocument } from '../../../../api/resources/stacks/plan-document.js';
 import { acceptRollback } from '../../../../api/resources/stacks/rollback/accept-rollback.js';
-import { findStack } from '../../../../api/resources/stacks/store.js';
 import type { Db } from '../../../../shared/core/database/database-client.js';
+import { acceptApply } from '../../../../shared/stacks/accept-apply.js';
 import type { ApplyRow } from '../../../../shared/stacks/model.js';
+import { planDocument } from '../../../../shared/stacks/plan-document.js';
+import { findStack } from '../../../../shared/stacks/store.js';
 import { addVolume } from '../../../../shared/volumes/commands.js';
 import { performDeployment } from '../../../../workers/deploy/perform-deployment.js';
 import { applyJob } from '../../../../workers/stacks/apply-job.js';
@@ -43,7 +43,7 @@ describe('An apply with release: together', () => {
   function accept(parts: object): Promise<string> {
     return db.transaction(async (trx) => {
       const document = JSON.stringify({ release: 'together', ...parts });
-      const request = { ...place, name: 'shop', document, format: undefined, values: {}, ...asked };
+      const request = { ...place, name: 'shop', document, values: {}, ...asked };
       const { plan } = await planDocument(trx, worker, request);
       return acceptApply(trx, worker, { ...request, planHash: plan.hash, confirmDestructive: 'shop' });
     });

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { stringify } from 'yaml';
-import { acceptApply } from '../../../../api/resources/stacks/accept-apply.js';
 import { cloneEnvironment } from '../../../../api/resources/stacks/clone-environment.js';
 import { pullStack } from '../../../../api/resources/stacks/pull.js';
-import { readEnvironmentState } from '../../../../api/resources/stacks/store.js';
 import type { Db } from '../../../../shared/core/database/database-client.js';
 import type { EnvironmentRow } from '../../../../shared/environments/store.js';
+import { acceptApply } from '../../../../shared/stacks/accept-apply.js';
+import { readEnvironmentState } from '../../../../shared/stacks/environment-store.js';
 import { applyJob } from '../../../../workers/stacks/apply-job.js';
 import { makeWorkspace } from '../../../support/factories.js';
 import { newEnvironment } from '../../../support/records.js';
@@ -58,7 +58,7 @@ describe('A clone of an environment', () => {
     const deps = { keyring: workshop.keyring, config };
     const document = stringify({ release: 'together', services: { a: { kind: 'worker' }, b: { kind: 'worker' } } });
     const place = { workspaceId, environmentId: source.environmentId };
-    const request = { ...place, name: 'both', document, format: undefined, planHash: null, deploy: false, values: {} };
+    const request = { ...place, name: 'both', document, planHash: null, deploy: false, values: {} };
     await job(
       await db.transaction((trx) => acceptApply(trx, deps, { ...request, confirmDestructive: undefined, ...asked })),
     );
@@ -76,7 +76,7 @@ describe('A clone of an environment', () => {
     const deps = { keyring: workshop.keyring, config };
     const made = await db.transaction((trx) =>
       acceptApply(trx, deps, {
-        ...{ workspaceId, name: 'shop', document: stringify(SHOP), format: undefined, planHash: null, deploy: false },
+        ...{ workspaceId, name: 'shop', document: stringify(SHOP), planHash: null, deploy: false },
         ...{ environmentId: source.environmentId, values: { 'web.TOKEN': 'one' }, confirmDestructive: undefined },
         ...asked,
       }),

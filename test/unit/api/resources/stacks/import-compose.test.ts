@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { importCompose } from '../../../../../api/resources/stacks/import/import-compose.js';
-import { readDocument } from '../../../../../api/resources/stacks/read-document.js';
+import { readDocument } from '../../../../../shared/stacks/read-document.js';
 
 const REPOSITORY = 'https://git.example.com/shop.git';
 

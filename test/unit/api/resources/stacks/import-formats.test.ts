@@ -7,8 +7,8 @@ import {
   type ImportFormat,
   importFile,
 } from '../../../../../api/resources/stacks/import/import-file.js';
-import { readDocument } from '../../../../../api/resources/stacks/read-document.js';
 import { AppError } from '../../../../../shared/core/error-registry.js';
+import { readDocument } from '../../../../../shared/stacks/read-document.js';
 
 const REPOSITORY = 'https://git.example.com/shop.git';
 const to = (service: string, key: string) => ({ reference: { service, key } });

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { stringify } from 'yaml';
-import type { StackDocument } from '../../../../../api/resources/stacks/document-schema.js';
-import type { EnvironmentState } from '../../../../../api/resources/stacks/environment-state.js';
-import { planStack } from '../../../../../api/resources/stacks/plan.js';
-import { pullStack } from '../../../../../api/resources/stacks/pull.js';
-import { readDocument } from '../../../../../api/resources/stacks/read-document.js';
-import { AppError } from '../../../../../shared/core/error-registry.js';
+import { pullStack } from '../../../../api/resources/stacks/pull.js';
+import { AppError } from '../../../../shared/core/error-registry.js';
+import type { StackDocument } from '../../../../shared/stacks/document-schema.js';
+import type { EnvironmentState } from '../../../../shared/stacks/environment-state.js';
+import { planStack } from '../../../../shared/stacks/plan.js';
+import { readDocument } from '../../../../shared/stacks/read-document.js';
 import { carryOut, EMPTY, STACK_ID } from './carry-out.js';
 
 const OWN = ['example.test'];

@@ -1,20 +1,14 @@
-import type { ErrorDetail } from '../../../shared/core/error-registry.js';
+import type { ErrorDetail } from '../core/error-registry.js';
 import {
   DEFAULT_CONFIGURATION,
   type PartialServiceConfiguration,
   type ServiceConfiguration,
-} from '../../../shared/services/configuration.js';
-import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
-import {
-  addressProblem,
-  isImageSource,
-  isMasked,
-  isPushSource,
-  maskedRepository,
-} from '../../../shared/services/service-source.js';
-import type { Step } from '../../../shared/stacks/model.js';
+} from '../services/configuration.js';
+import { isDataKind, type ServiceKind } from '../services/model.js';
+import { addressProblem, isImageSource, isMasked, isPushSource, maskedRepository } from '../services/service-source.js';
 import type { EnvironmentState, ServiceState } from './environment-state.js';
 import type { ServiceMatch } from './match-resources.js';
+import type { Step } from './model.js';
 import { type Change, type FieldChange, fieldChange } from './plan-model.js';
 import type { ServiceWish } from './wish.js';
 

@@ -1,4 +1,4 @@
-import type { Step } from '../../../shared/stacks/model.js';
+import type { Step } from './model.js';
 
 export const CHANGE_ACTIONS = ['create', 'update', 'delete', 'replace'] as const;
 export const CHANGE_KINDS = ['service', 'database', 'variable', 'volume', 'group', 'domain'] as const;

@@ -1,5 +1,5 @@
-import type { ErrorObject, ValidateFunction } from '../../shared/core/ajv.js';
-import type { ErrorDetail } from '../../shared/core/error-registry.js';
+import type { ErrorObject, ValidateFunction } from './ajv.js';
+import type { ErrorDetail } from './error-registry.js';
 
 const MAX_DETAILS = 20;
 /** Maximum errors that are compared with each other. A body can have hundreds of thousands. */

@@ -1,12 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { Transaction } from '../../../shared/core/database/database-client.js';
-import { AppError } from '../../../shared/core/error-registry.js';
-import type { Keyring } from '../../../shared/secrets/keyring.js';
-import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
-import type { StackRow } from '../../../shared/stacks/model.js';
-import { insertApply, type NewApply } from '../../../shared/stacks/store.js';
+import type { Transaction } from '../core/database/database-client.js';
+import { AppError } from '../core/error-registry.js';
+import type { Keyring } from '../secrets/keyring.js';
+import { SEALED, sealIn } from '../secrets/sealed-columns.js';
+import type { StackRow } from './model.js';
 import type { PlanRequest } from './plan-document.js';
-import { hasOpenApply } from './store.js';
+import { hasOpenApply, insertApply, type NewApply } from './store.js';
 
 /** Who asks for an apply, and what they may do. */
 export interface Asked {

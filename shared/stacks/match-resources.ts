@@ -1,4 +1,4 @@
-import { AppError, type ErrorDetail } from '../../../shared/core/error-registry.js';
+import { AppError, type ErrorDetail } from '../core/error-registry.js';
 import type { EnvironmentState, GroupState, Owner, ServiceState } from './environment-state.js';
 import type { GroupWish, ServiceWish, StackWish } from './wish.js';
 

@@ -1,6 +1,6 @@
-import type { ServiceConfiguration } from '../../../shared/services/configuration.js';
-import type { LifecycleStatus, ServiceKind } from '../../../shared/services/model.js';
-import type { VariableScope } from '../../../shared/variables/model.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { LifecycleStatus, ServiceKind } from '../services/model.js';
+import type { VariableScope } from '../variables/model.js';
 import type { VolumeWish } from './wish.js';
 
 /** The stack that a service or a group belongs to, and its name in that stack's document. */

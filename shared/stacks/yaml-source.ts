@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
-import { lazily } from '../../../shared/core/lazily.js';
+import { lazily } from '../core/lazily.js';
 
 /** Loaded with the first document, because it takes tens of milliseconds. */
 const yaml = lazily(() => createRequire(import.meta.url)('yaml') as typeof Yaml);

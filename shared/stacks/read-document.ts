@@ -1,19 +1,19 @@
 import leven from 'leven';
-import type { ErrorObject, ValidateFunction } from '../../../shared/core/ajv.js';
-import { AppError, type ErrorDetail } from '../../../shared/core/error-registry.js';
-import { lazily } from '../../../shared/core/lazily.js';
-import { HostnameError, parseHostname } from '../../../shared/domains/model.js';
+import type { ErrorObject, ValidateFunction } from '../core/ajv.js';
+import { AppError, type ErrorDetail } from '../core/error-registry.js';
+import { createAjv } from '../core/json-schema.js';
+import { lazily } from '../core/lazily.js';
+import { toDetail } from '../core/schema-problems.js';
+import { HostnameError, parseHostname } from '../domains/model.js';
 import {
   configurationProblems,
   DEFAULT_CONFIGURATION,
   type PartialServiceConfiguration,
-} from '../../../shared/services/configuration.js';
-import { isDataKind, isRouted } from '../../../shared/services/model.js';
-import { VOLUME_APART } from '../../../shared/stacks/model.js';
-import { mountPathProblem, VOLUME_KINDS } from '../../../shared/volumes/model.js';
-import { createAjv } from '../../http/schema.js';
-import { toDetail } from '../../http/schema-problems.js';
+} from '../services/configuration.js';
+import { isDataKind, isRouted } from '../services/model.js';
+import { mountPathProblem, VOLUME_KINDS } from '../volumes/model.js';
 import { type ServiceEntry, StackDocument, type VariableEntry } from './document-schema.js';
+import { VOLUME_APART } from './model.js';
 import type { Content, ServiceWish, StackWish, VariableWish } from './wish.js';
 import { readYaml, type YamlSource } from './yaml-source.js';
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { type TSchema, Type } from 'typebox';
 import { createAjv, Name, Nullable, Strict, Uuid } from '../../../../api/http/schema.js';
-import { problemsOf } from '../../../../api/http/schema-problems.js';
 import { SaveCanvasBody } from '../../../../api/resources/canvas/schema.js';
 import { CreateServiceBody } from '../../../../api/resources/services/schema.js';
 import { ShellBody } from '../../../../api/resources/shells/schema.js';
+import { problemsOf } from '../../../../shared/core/schema-problems.js';
 
 describe('What is wrong with a request', () => {
   const ajv = createAjv();

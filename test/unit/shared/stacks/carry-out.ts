@@ -1,11 +1,7 @@
-import type {
-  EnvironmentState,
-  ServiceState,
-  VariableState,
-} from '../../../../../api/resources/stacks/environment-state.js';
-import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
-import { maskedRepository } from '../../../../../shared/services/service-source.js';
-import type { Step } from '../../../../../shared/stacks/model.js';
+import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
+import { maskedRepository } from '../../../../shared/services/service-source.js';
+import type { EnvironmentState, ServiceState, VariableState } from '../../../../shared/stacks/environment-state.js';
+import type { Step } from '../../../../shared/stacks/model.js';
 
 export const STACK_ID = '0198c0de-0000-7000-8000-000000000001';
 

@@ -1,6 +1,6 @@
-import type { ErrorDetail } from '../../../shared/core/error-registry.js';
-import { OFFERED_KEYS } from '../../../shared/data/model.js';
-import { isDataKind, type ServiceKind } from '../../../shared/services/model.js';
+import type { ErrorDetail } from '../core/error-registry.js';
+import { OFFERED_KEYS } from '../data/model.js';
+import { isDataKind, type ServiceKind } from '../services/model.js';
 import type { EnvironmentState } from './environment-state.js';
 import type { Matches } from './match-resources.js';
 import type { ReferenceWish, VariableWish } from './wish.js';

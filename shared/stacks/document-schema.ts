@@ -1,11 +1,11 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
-import { CONTROL } from '../../../shared/core/plain-text.js';
-import { ServiceConfigurationSchema } from '../../../shared/services/configuration.js';
-import { type DataKind, SERVICE_KINDS, type ServiceKind } from '../../../shared/services/model.js';
-import { VARIABLE_SCOPES, VariableKey, VariableReference, VariableValue } from '../../../shared/variables/model.js';
-import { described, oneOf, Strict } from '../../http/schema.js';
-import { CreateDomainBody } from '../domains/schema.js';
-import { CreateVolumeBody } from '../volumes/schema.js';
+import { described, Strict } from '../core/json-schema.js';
+import { CONTROL } from '../core/plain-text.js';
+import { Hostname } from '../domains/model.js';
+import { oneOf, ServiceConfigurationSchema } from '../services/configuration.js';
+import { type DataKind, SERVICE_KINDS, type ServiceKind } from '../services/model.js';
+import { VARIABLE_SCOPES, VariableKey, VariableReference, VariableValue } from '../variables/model.js';
+import { VOLUME_FIELDS } from '../volumes/model.js';
 
 const DATA_KINDS: readonly DataKind[] = ['postgres', 'redis'];
 const APPLICATION_KINDS = SERVICE_KINDS.filter(
@@ -78,16 +78,14 @@ const variables = Type.Optional(
   byName(VariableKey, VariableEntry, 1000, 'A text, or a reference, a generated text or a secret'),
 );
 
-const { name: volumeName, ...volumeFields } = CreateVolumeBody.properties;
+const { name: volumeName, ...volumeFields } = VOLUME_FIELDS;
 
 /** What services and databases have besides the fields of their configuration. */
 const PARTS = {
   archived: Type.Optional(Type.Boolean({ default: false, description: 'Deployments are prevented' })),
   variables,
   volumes: Type.Optional(byName(volumeName, Strict(volumeFields), 5, 'Folders that outlive releases')),
-  domains: Type.Optional(
-    Type.Array(CreateDomainBody.properties.hostname, { maxItems: 100, description: 'Host names of the service' }),
-  ),
+  domains: Type.Optional(Type.Array(Hostname, { maxItems: 100, description: 'Host names of the service' })),
   groups: Type.Optional(
     Type.Array(EntryName, {
       maxItems: MAX_ENTRIES,

@@ -1,6 +1,6 @@
-import type { PartialServiceConfiguration } from '../../../shared/services/configuration.js';
-import type { ServiceKind } from '../../../shared/services/model.js';
-import type { VariableScope } from '../../../shared/variables/model.js';
+import type { PartialServiceConfiguration } from '../services/configuration.js';
+import type { ServiceKind } from '../services/model.js';
+import type { VariableScope } from '../variables/model.js';
 
 /** A reference by the provider's name in the environment, or by its id. */
 export type ReferenceWish = { service: string; key: string } | { serviceId: string; key: string };

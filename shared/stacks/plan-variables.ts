@@ -1,5 +1,5 @@
-import type { Step, StepContent, VariablesOwner } from '../../../shared/stacks/model.js';
 import type { VariableState } from './environment-state.js';
+import type { Step, StepContent, VariablesOwner } from './model.js';
 import { type Change, type FieldChange, fieldChange, HIDDEN } from './plan-model.js';
 import type { Content, VariableWish } from './wish.js';
 

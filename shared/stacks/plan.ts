@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { ErrorDetail } from '../../../shared/core/error-registry.js';
-import type { Step } from '../../../shared/stacks/model.js';
+import type { ErrorDetail } from '../core/error-registry.js';
 import { referenceProblems } from './check-references.js';
 import type { EnvironmentState, ServiceState } from './environment-state.js';
 import { type Matches, matchResources, type ServiceMatch } from './match-resources.js';
+import type { Step } from './model.js';
 import { type Change, fieldChange, type Plan } from './plan-model.js';
 import { changeKind, hasSource, planService, wantedConfiguration } from './plan-services.js';
 import { planVariables, type ServiceNames } from './plan-variables.js';

@@ -1,16 +1,16 @@
-import type { Config } from '../../../shared/core/config.js';
-import { lockUntilCommit, type Transaction } from '../../../shared/core/database/database-client.js';
-import { AppError, type ErrorDetail } from '../../../shared/core/error-registry.js';
-import type { Keyring } from '../../../shared/secrets/keyring.js';
-import { SEALED, sealIn } from '../../../shared/secrets/sealed-columns.js';
-import type { StackRow, Step } from '../../../shared/stacks/model.js';
-import { claimResource } from '../../../shared/stacks/store.js';
+import type { Config } from '../core/config.js';
+import { lockUntilCommit, type Transaction } from '../core/database/database-client.js';
+import { AppError, type ErrorDetail } from '../core/error-registry.js';
+import type { Keyring } from '../secrets/keyring.js';
+import { SEALED, sealIn } from '../secrets/sealed-columns.js';
+import { readEnvironmentState } from './environment-store.js';
 import type { Matches } from './match-resources.js';
+import type { StackRow, Step } from './model.js';
 import { planStack } from './plan.js';
 import { type PlanRequest, planDocument } from './plan-document.js';
 import type { Plan } from './plan-model.js';
 import { type Asked, assertIdle, recordApply } from './record-apply.js';
-import { insertStack, readEnvironmentState, releaseAbsent, writeDocument } from './store.js';
+import { claimResource, insertStack, releaseAbsent, writeDocument } from './store.js';
 import type { StackWish } from './wish.js';
 
 interface Deps {

@@ -1,23 +1,23 @@
-import { stringify } from 'yaml';
-import type { Config } from '../../../shared/core/config.js';
-import type { Db } from '../../../shared/core/database/database-client.js';
-import { conflict, invalidRequest } from '../../../shared/core/error-registry.js';
-import { platformNames } from '../../../shared/domains/commands.js';
-import type { Keyring } from '../../../shared/secrets/keyring.js';
-import type { StackRow } from '../../../shared/stacks/model.js';
+import type { Config } from '../core/config.js';
+import type { Db } from '../core/database/database-client.js';
+import { conflict, invalidRequest } from '../core/error-registry.js';
+import { platformNames } from '../domains/commands.js';
 import { findEnvironment } from '../environments/store.js';
-import { type ImportFormat, importFile } from './import/import-file.js';
+import type { Keyring } from '../secrets/keyring.js';
+import { readEnvironmentState } from './environment-store.js';
+import type { StackRow } from './model.js';
 import type { PlannedStack } from './plan.js';
 import { planStack } from './plan.js';
 import { readDocument } from './read-document.js';
-import { findStack, readEnvironmentState } from './store.js';
+import { findStack } from './store.js';
 import type { StackWish } from './wish.js';
 
 export interface PlanRequest {
   workspaceId: string;
   name: string;
   document: string;
-  format: ImportFormat | 'ranvier' | undefined;
+  /** What is added to the plan's warnings. */
+  warnings?: readonly string[];
   environmentId: string | undefined;
   values: Readonly<Record<string, string>>;
   authorize: (facts: { protectedEnvironment: boolean }) => void;
@@ -38,10 +38,8 @@ export interface PlannedDocument extends Omit<PlannedStack, 'problems'> {
 export async function planDocument(
   db: Db,
   { keyring, config }: { keyring: Keyring; config: Config },
-  { workspaceId, name, document: text, format = 'ranvier', environmentId: given, values, authorize }: PlanRequest,
+  { workspaceId, name, document, warnings = [], environmentId: given, values, authorize }: PlanRequest,
 ): Promise<PlannedDocument> {
-  const imported = format === 'ranvier' ? null : importFile(format, text, { repository: '', folder: '', files: {} });
-  const document = imported === null ? text : stringify(imported.document);
   const { wish, at } = readDocument(document, platformNames(config));
   const stack = await findStack(db, workspaceId, name);
   const environmentId = environmentOf(stack, given?.toLowerCase());
@@ -51,7 +49,7 @@ export async function planDocument(
   const state = await readEnvironmentState(db, keyring, { workspaceId, environmentId });
   const { problems, ...planned } = planStack({ stackId: stack?.id ?? null, wish, state, values });
   if (problems.length > 0) throw at(problems);
-  planned.plan.warnings.push(...(imported?.lost ?? []));
+  planned.plan.warnings.push(...warnings);
   return { ...planned, wish, stack, environmentId };
 }
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { ROUTES } from '../../../../../api/resources/index.js';
-import { StackDocument } from '../../../../../api/resources/stacks/document-schema.js';
-import { readDocument } from '../../../../../api/resources/stacks/read-document.js';
-import { AppError } from '../../../../../shared/core/error-registry.js';
-import { DEFAULT_CONFIGURATION } from '../../../../../shared/services/configuration.js';
-import { SERVICE_KINDS } from '../../../../../shared/services/model.js';
+import { ROUTES } from '../../../../api/resources/index.js';
+import { AppError } from '../../../../shared/core/error-registry.js';
+import { DEFAULT_CONFIGURATION } from '../../../../shared/services/configuration.js';
+import { SERVICE_KINDS } from '../../../../shared/services/model.js';
+import { StackDocument } from '../../../../shared/stacks/document-schema.js';
+import { readDocument } from '../../../../shared/stacks/read-document.js';
 
 const read = (text: string) => readDocument(text, ['example.test']).wish;
 

@@ -1,0 +1,12 @@
+import { stringify } from 'yaml';
+import { type ImportFormat, importFile } from './import/import-file.js';
+
+/** Returns a file as a document. The warnings name what a file of another format loses. Throws invalid_request. */
+export function nativeDocument(
+  text: string,
+  format: ImportFormat | 'ranvier' = 'ranvier',
+): { document: string; warnings: string[] } {
+  if (format === 'ranvier') return { document: text, warnings: [] };
+  const { document, lost } = importFile(format, text, { repository: '', folder: '', files: {} });
+  return { document: stringify(document), warnings: lost };
+}

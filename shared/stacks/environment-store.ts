@@ -1,0 +1,175 @@
+import { type Db, oneRow, rowsOf } from '../core/database/database-client.js';
+import { type Keyring, SealError } from '../secrets/keyring.js';
+import { openFrom, SEALED } from '../secrets/sealed-columns.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
+import type { LifecycleStatus, ServiceKind } from '../services/model.js';
+import { IS_PREVIEW } from '../services/store.js';
+import type { VariableScope } from '../variables/model.js';
+import { type WorkspaceConfiguration, workspaceConfiguration } from '../workspaces/model.js';
+import type { EnvironmentState, Owner, VariableState } from './environment-state.js';
+import type { VolumeWish } from './wish.js';
+
+/** SQL: the stack that a row of `r` belongs to, as an `Owner`. */
+const OWNER = `case when k.id is not null then
+    jsonb_build_object('stackId', k.id, 'stack', k.name, 'as', r.name) end as owner`;
+
+/** SQL: the last apply of the stack of `r` ended before the deployment of `s` was live, and no later one is live. */
+const UNRELEASED = `exists (
+    select from stack_applies a join stack_steps p on p.apply_id = a.id left join deployments d on d.id = p.deployment_id
+     where a.id = (select l.id from stack_applies l where l.stack_id = k.id and l.rollback_of is null
+                    order by l.created_at desc, l.id desc limit 1)
+       and a.status in ('failed', 'cancelled') and p.op = 'service.deploy' and p.name = r.name
+       and (d.id is null or d.status in ('failed', 'cancelled') or d.cancel_requested_at is not null)
+       and not exists (select from deployments n
+                        where n.service_id = s.id and n.status = 'live' and n.created_at > a.finished_at))`;
+
+interface ServiceStateRow {
+  id: string;
+  name: string;
+  kind: ServiceKind;
+  archived: boolean;
+  lifecycle: LifecycleStatus;
+  live: boolean;
+  unreleased: boolean;
+  configuration: ServiceConfiguration;
+  sealed_repository: Buffer | null;
+  has_data: boolean;
+  group_ids: string[];
+  owner: Owner | null;
+}
+
+interface VariableStateRow {
+  id: string;
+  owner_id: string;
+  key: string;
+  scope: VariableScope;
+  sealed: Buffer | null;
+  reference_service_id: string | null;
+  reference_key: string | null;
+}
+
+/**
+ * Reads an environment as it is, with the values of its variables.
+ * Previews and services that are being deleted are left out.
+ */
+export async function readEnvironmentState(
+  db: Db,
+  keyring: Keyring,
+  { workspaceId, environmentId }: { workspaceId: string; environmentId: string },
+): Promise<EnvironmentState> {
+  const values = { workspaceId, environmentId };
+  const workspace = await oneRow<{ configuration: Partial<WorkspaceConfiguration> }>(
+    db,
+    'select configuration from workspaces where id = :workspaceId',
+    values,
+  );
+  const services = await readServices(db, values);
+  const groups = await rowsOf<{ id: string; name: string; of_environment: boolean; owner: Owner | null }>(
+    db,
+    `select g.id, g.name, g.environment_id is not null as of_environment, ${OWNER}
+       from environment_groups g left join stack_resources r on r.group_id = g.id left join stacks k on k.id = r.stack_id
+      where g.workspace_id = :workspaceId and (g.environment_id is null or g.environment_id = :environmentId)
+      order by g.created_at, g.id`,
+    values,
+  );
+  const serviceIds = services.map(({ id }) => id);
+  const variables = await readVariables(db, keyring, [...serviceIds, ...groups.map(({ id }) => id)]);
+  const volumes = await readVolumes(db, serviceIds);
+  const domains = await rowsOf<{ hostname: string; serviceId: string; service: string }>(
+    db,
+    `select d.hostname, d.service_id as "serviceId", s.name as service from domains d join services s on s.id = d.service_id
+      where d.workspace_id = :workspaceId and d.released_at is null order by d.created_at, d.id`,
+    values,
+  );
+  return {
+    defaultRegion: workspaceConfiguration(workspace?.configuration ?? {}).defaultRegion,
+    services: services.map(({ sealed_repository, has_data, group_ids, ...row }) => ({
+      ...row,
+      repository: openAddress(keyring, row, sealed_repository),
+      hasData: has_data,
+      groupIds: group_ids,
+      variables: variables.get(row.id) ?? [],
+      volumes: volumes.get(row.id) ?? [],
+      domains: domains.flatMap(({ serviceId, hostname }) => (serviceId === row.id ? [hostname] : [])),
+    })),
+    groups: groups.map(({ of_environment, ...row }) => ({
+      ...row,
+      ofEnvironment: of_environment,
+      variables: variables.get(row.id) ?? [],
+    })),
+    domains: Object.fromEntries(domains.map(({ hostname, ...holder }) => [hostname, holder])),
+  };
+}
+
+function readServices(db: Db, values: { workspaceId: string; environmentId: string }): Promise<ServiceStateRow[]> {
+  return rowsOf<ServiceStateRow>(
+    db,
+    `select s.id, s.name, s.kind, s.archived, s.lifecycle_status as lifecycle, s.live_deployment_id is not null as live, ${UNRELEASED} as unreleased,
+            s.configuration, s.sealed_repository, coalesce(v.initialized_at is not null, false) as has_data, ${OWNER},
+            array(select l.group_id from environment_group_services l where l.service_id = s.id
+                   order by l.created_at, l.group_id) as group_ids
+       from services s left join data_servers v on v.id = s.id
+       left join stack_resources r on r.service_id = s.id left join stacks k on k.id = r.stack_id
+      where s.workspace_id = :workspaceId and s.environment_id = :environmentId
+        and s.deleted_at is null and s.lifecycle_status <> 'deleting' and not ${IS_PREVIEW}
+      order by s.created_at, s.id`,
+    values,
+  );
+}
+
+async function readVariables(db: Db, keyring: Keyring, ids: readonly string[]): Promise<Map<string, VariableState[]>> {
+  const rows = await rowsOf<VariableStateRow>(
+    db,
+    `select id, coalesce(service_id, group_id) as owner_id, key, scope, sealed, reference_service_id, reference_key
+       from variables where service_id = any(:ids) or group_id = any(:ids) order by created_at, id`,
+    { ids },
+  );
+  return grouped(
+    rows.map((row): [string, VariableState] => {
+      const { id, owner_id, key, scope, sealed, reference_service_id: serviceId, reference_key: target } = row;
+      const reference = serviceId === null || target === null ? null : { serviceId, key: target };
+      const value = sealed === null ? null : opened(() => openFrom(keyring, SEALED.variable, id, sealed));
+      return [owner_id, { key, scope, value, reference }];
+    }),
+  );
+}
+
+async function readVolumes(db: Db, ids: readonly string[]): Promise<Map<string, VolumeWish[]>> {
+  const rows = await rowsOf<{ service_id: string; name: string; mount_path: string; size_gb: number }>(
+    db,
+    `select service_id, name, mount_path, size_gb from volumes
+      where service_id = any(:ids) and removed_at is null order by created_at, id`,
+    { ids },
+  );
+  return grouped(
+    rows.map(({ service_id, name, mount_path, size_gb }): [string, VolumeWish] => [
+      service_id,
+      { name, mountPath: mount_path, sizeGb: size_gb },
+    ]),
+  );
+}
+
+function openAddress(
+  keyring: Keyring,
+  { id, configuration }: Pick<ServiceStateRow, 'id' | 'configuration'>,
+  sealed: Buffer | null,
+) {
+  if (sealed === null) return configuration.repository;
+  return opened(() => openFrom(keyring, SEALED.repository, id, sealed)) ?? configuration.repository;
+}
+
+/** Returns null if the value does not open. */
+function opened(open: () => string): string | null {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof SealError) return null;
+    throw error;
+  }
+}
+
+function grouped<T>(entries: readonly [string, T][]): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const [id, each] of entries) groups.set(id, [...(groups.get(id) ?? []), each]);
+  return groups;
+}
