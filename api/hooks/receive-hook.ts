@@ -125,7 +125,9 @@ export function receiveHook(deps: ApiDeps): ApiMiddleware {
       if (preview?.status === 202) deps.dispatcher.wake();
       if (preview !== null) return preview;
     }
-    const reason = event.type === 'push' ? irrelevance(event, { ...configuration, archived }) : null;
+    // A push that applies a stack deploys the services whose own autoDeploy asks for it.
+    const wanted = hook.stack_by === null ? configuration : { ...configuration, autoDeploy: 'commit' };
+    const reason = event.type === 'push' ? irrelevance(event, { ...wanted, archived }) : null;
     if (reason !== null) return { status: 200, reason };
     const stored = await insertCommitEvent(db, {
       service_id: hook.service_id,

@@ -42,15 +42,15 @@ export async function recordApply(
     workspace_id: stack.workspace_id,
     stack_id: stack.id,
     actor: asked.actor,
-    reads_protected: permits(asked.authorize),
+    reads_protected: permitsProtected(asked.authorize),
     sealed_steps: steps.length === 0 ? null : sealIn(keyring, SEALED.stackSteps, id, JSON.stringify(steps)),
     ...apply,
   });
   return id;
 }
 
-/** Returns true if the caller may read values of protected environments. */
-function permits(authorize: PlanRequest['authorize']): boolean {
+/** Returns true if the caller may change protected environments, and so read their values. */
+export function permitsProtected(authorize: PlanRequest['authorize']): boolean {
   try {
     authorize({ protectedEnvironment: true });
     return true;

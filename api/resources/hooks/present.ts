@@ -9,6 +9,7 @@ export function presentHook(row: HookRow, { publicUrl }: Pick<Config, 'publicUrl
     id: row.id,
     url: publicUrl + hookPath(row.id),
     provider: row.provider,
+    stack: row.stack_by !== null,
     createdAt: row.created_at.toISOString(),
     lastDeliveryAt: row.delivered_at?.toISOString() ?? null,
     lastOutcome: row.outcome,

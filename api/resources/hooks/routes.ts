@@ -1,4 +1,7 @@
-import { AppError } from '../../../shared/core/error-registry.js';
+import { AppError, conflict, invalidRequest } from '../../../shared/core/error-registry.js';
+import type { HookProvider } from '../../../shared/hooks/model.js';
+import type { ServiceView } from '../../../shared/services/store.js';
+import { permitsProtected } from '../../../shared/stacks/record-apply.js';
 import { found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
@@ -37,16 +40,19 @@ export const hookRoutes = [
     summary: 'Create a hook',
     description:
       'Creates an incoming webhook: a URL to which a git host reports pushes. No other answer contains the secret.',
-    errors: ['capacity_exceeded'],
+    errors: ['capacity_exceeded', 'conflict'],
     body: CreateHookBody,
     status: 201,
     response: CreatedHookResponse,
     // No receipt is stored, because it would contain the secret.
     keyed: false,
     handler: async (request) => {
-      const { deps, trx, body } = request;
-      const { id: serviceId } = await lockService(request);
-      const { hook, secret } = await createHook(trx, deps.keyring, { serviceId, provider: body.provider });
+      const { deps, trx, body, caller, authorize } = request;
+      const { provider } = body;
+      const service = await lockService(request);
+      if (body.stack) assertCanApply(provider, service);
+      const stack = body.stack ? { by: caller.userId, readsProtected: permitsProtected(authorize) } : null;
+      const { hook, secret } = await createHook(trx, deps.keyring, { serviceId: service.id, provider, stack });
       const shown = presentHook(hook, deps.config);
       const url = hook.provider === 'generic' ? `${shown.url}?key=${secret}` : shown.url;
       return { hook: { ...shown, url, secret } };
@@ -78,3 +84,10 @@ export const hookRoutes = [
     },
   }),
 ];
+
+/** Throws invalid_request if no push is reported to the hook, and conflict if the service has no environment of its own. */
+function assertCanApply(provider: HookProvider, { environment_id, preview_of }: ServiceView): void {
+  if (provider === 'generic') throw invalidRequest('/stack', 'needs a git host: a deploy hook reports no push');
+  if (preview_of !== null) throw conflict('A push applies the stack of the base service: make the hook there');
+  if (environment_id === null) throw conflict('A stack belongs to an environment: move the service into one first');
+}

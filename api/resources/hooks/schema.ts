@@ -6,6 +6,7 @@ const FIELDS = {
   id: Uuid,
   url: Type.String(),
   provider: oneOf('HookProvider', HOOK_PROVIDERS),
+  stack: Type.Boolean({ description: 'True if a push to the branch of the service applies ranvier.yaml' }),
   createdAt: Timestamp,
   lastDeliveryAt: Nullable(Timestamp),
   lastOutcome: Type.String(),
@@ -16,6 +17,14 @@ export type HookView = Static<typeof HookSchema>;
 
 export const HookResponse = Strict({ hook: HookSchema });
 export const HookListResponse = Strict({ hooks: Type.Array(HookSchema), page: PageSchema });
-export const CreateHookBody = Strict({ provider: oneOf('HookProvider', HOOK_PROVIDERS) });
+export const CreateHookBody = Strict({
+  provider: oneOf('HookProvider', HOOK_PROVIDERS),
+  stack: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Applies ranvier.yaml of each commit that is pushed to the branch of the service',
+    }),
+  ),
+});
 /** No other answer contains the secret. */
 export const CreatedHookResponse = Strict({ hook: Strict({ ...FIELDS, secret: Type.String() }) });

@@ -14,16 +14,24 @@ export interface HookRow {
   service_id: string;
   provider: HookProvider;
   sealed_secret: Buffer;
+  stack_by: string | null;
+  reads_protected: boolean;
   created_at: Date;
   delivered_at: Date | null;
   outcome: string;
+}
+
+/** Who makes a hook that applies a stack, and whether this user may change protected environments. */
+interface StackRights {
+  by: string;
+  readsProtected: boolean;
 }
 
 /** Creates an incoming webhook. Only this function returns its secret. Throws capacity_exceeded. */
 export async function createHook(
   trx: Transaction,
   keyring: Keyring,
-  input: { serviceId: string; provider: HookProvider },
+  input: { serviceId: string; provider: HookProvider; stack: StackRights | null },
 ): Promise<{ hook: HookRow; secret: string }> {
   const { count } = (await oneRow<{ count: number }>(trx, 'select count(*) as count from hooks where service_id = ?', [
     input.serviceId,
@@ -38,6 +46,8 @@ export async function createHook(
       service_id: input.serviceId,
       provider: input.provider,
       sealed_secret: sealIn(keyring, SEALED.hookSecret, id, secret),
+      stack_by: input.stack?.by ?? null,
+      reads_protected: input.stack?.readsProtected ?? false,
     })
     .returning('*');
   if (!hook) throw new Error('the hook was not stored');
