@@ -4,12 +4,15 @@ import { type Db, rowCountOf, type Transaction } from '../core/database/database
 import { fetchPage, type Page, type PageRequest } from '../core/database/page.js';
 import { prepare, rowsOfPrepared } from '../core/database/prepared.js';
 
+/** What a write was authorized by: a hook applies stacks for the user who made it. */
+export const CREDENTIAL_KINDS = ['key', 'session', 'hook'] as const;
+
 export interface AuditRow {
   id: string;
   workspace_id: string;
   actor: string;
   user_id: string;
-  credential: 'key' | 'session';
+  credential: (typeof CREDENTIAL_KINDS)[number];
   credential_id: string;
   operation: string;
   /** The request's path below the workspace, with the ids in it. */

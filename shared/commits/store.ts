@@ -1,6 +1,8 @@
 import { v7 as uuidv7 } from 'uuid';
 import { type Db, oneRow, rowCountOf, rowsOf, type Transaction } from '../core/database/database-client.js';
+import { makeDue } from '../engine/due-records.js';
 import type { ServiceConfiguration } from '../services/configuration.js';
+import { COMMIT_EVENTS } from './kind.js';
 import type { BranchNews, KnownCommits } from './model.js';
 
 export interface CommitEventRow {
@@ -16,6 +18,7 @@ export interface CommitEventRow {
   actor: string;
   outcome: string;
   deployment_id: string | null;
+  dispatches: number;
   finished_at: Date | null;
 }
 
@@ -53,6 +56,18 @@ export async function finishCommitEvent(
   return row !== null;
 }
 
+/** Returns true if a later push to the same branch of the service waits for its job or has one. */
+export async function hasLaterEvent(db: Db, { id, service_id, branch }: CommitEventRow): Promise<boolean> {
+  const sql = `select from commit_events where service_id = :service_id and branch = :branch and kind = 'push'
+                  and finished_at is null and id > :id limit 1`;
+  return (await rowCountOf(db, sql, { id, service_id, branch })) > 0;
+}
+
+/** Makes another job due for a reported commit, after `delayMs`. */
+export async function postponeCommitEvent(db: Db, event: CommitEventRow, delayMs: number): Promise<void> {
+  await makeDue(db, COMMIT_EVENTS, event, delayMs);
+}
+
 const KEPT_DAYS = 7;
 
 /** Deletes commit reports that were handled more than 7 days ago. Returns how many. */
@@ -81,6 +96,29 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
+/** Returns the newest commit of a service's branch whose `ranvier.yaml` was applied; '' if there is none. */
+export async function appliedCommit(db: Db, serviceId: string, branch: string): Promise<string> {
+  const row = await db('commit_heads').where({ service_id: serviceId, branch }).first('applied_sha');
+  return row?.applied_sha ?? '';
+}
+
+/** Records that the `ranvier.yaml` of a commit was applied. Returns false if it is recorded already. */
+export async function recordApplied(
+  trx: Transaction,
+  serviceId: string,
+  branch: string,
+  sha: string,
+): Promise<boolean> {
+  const count = await rowCountOf(
+    trx,
+    `insert into commit_heads as h (service_id, branch, commit_sha, applied_sha) values (:serviceId, :branch, :sha, :sha)
+     on conflict (service_id, branch) do update set commit_sha = excluded.commit_sha, applied_sha = excluded.applied_sha,
+        updated_at = now() where h.applied_sha <> excluded.applied_sha`,
+    { serviceId, branch, sha },
+  );
+  return count > 0;
+}
+
 /** Returns the commit that the service runs, if it comes from this branch. */
 export async function liveCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await oneRow<{ commit_sha: string }>(
@@ -92,8 +130,11 @@ export async function liveCommit(db: Db, serviceId: string, branch: string): Pro
   return row?.commit_sha ?? null;
 }
 
+/** SQL: true if a push to the branch of the service `s` applies a stack. */
+const APPLIES_STACK = 's.id in (select service_id from hooks where stack_by is not null)';
+
 /** SQL: the services `s` whose repositories are polled. */
-const WATCHED = `(s.configuration ->> 'autoDeploy' = 'commit' or s.configuration ->> 'previewMode' = 'automatic')
+const WATCHED = `(s.configuration ->> 'autoDeploy' = 'commit' or s.configuration ->> 'previewMode' = 'automatic' or ${APPLIES_STACK})
   and s.deleted_at is null and not s.archived
   and s.lifecycle_status <> 'deleting' and s.configuration ->> 'sourceType' = 'repository'
   and s.configuration ->> 'buildMethod' <> 'image' and s.configuration ->> 'runtime' <> 'image'
@@ -173,6 +214,8 @@ export async function takeDueRepositories(db: Db, limit: number): Promise<DueRep
 export type PolledService = WatchedService & {
   /** True if a hook reports the repository's pushes. */
   hooked: boolean;
+  /** True if a push to the service's branch applies a stack. */
+  applies_stack: boolean;
   /** True if the branches of the service's repository were already recorded. */
   branches_noted: boolean;
   is_preview: boolean;
@@ -184,7 +227,7 @@ export async function servicesOfRepository(db: Db, fingerprint: Buffer): Promise
   return rowsOf<PolledService>(
     db,
     `select s.id, s.workspace_id, s.configuration, s.sealed_repository, s.updated_at,
-            exists (select from hooks h where h.service_id = s.id and h.provider <> 'generic') as hooked,
+            exists (select from hooks h where h.service_id = s.id and h.provider <> 'generic') as hooked, ${APPLIES_STACK} as applies_stack,
             w.branches_at is not null as branches_noted, p.service_id is not null as is_preview,
             p.missing_at is not null as branch_missing
        from commit_watches w join services s on s.id = w.service_id left join previews p on p.service_id = s.id

@@ -9,6 +9,7 @@ import type { StackRow, Step } from './model.js';
 import { planStack } from './plan.js';
 import { type PlanRequest, planDocument } from './plan-document.js';
 import type { Plan } from './plan-model.js';
+import { type PushedCommit, withCommit } from './pushed-commit.js';
 import { type Asked, assertIdle, recordApply } from './record-apply.js';
 import { claimResource, insertStack, releaseAbsent, writeDocument } from './store.js';
 import type { StackWish } from './wish.js';
@@ -24,6 +25,8 @@ export interface ApplyRequest extends PlanRequest, Asked {
   confirmDestructive: string | undefined;
   /** False if services are only made and changed, and not deployed. */
   deploy?: boolean;
+  /** The pushed commit that has the document: services of its repository are deployed with it. */
+  pushed?: PushedCommit;
 }
 
 /**
@@ -32,7 +35,7 @@ export interface ApplyRequest extends PlanRequest, Asked {
  * invalid_request if a secret has no value.
  */
 export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
-  const { workspaceId, name, planHash, values, deploy = true } = request;
+  const { workspaceId, name, planHash, values, deploy = true, pushed } = request;
   await lockStack(trx, workspaceId, name);
   const { plan, matches, wish, stack: known, environmentId } = await planDocument(trx, deps, request);
   await assertIdle(trx, known);
@@ -40,7 +43,8 @@ export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRe
   assertDestructive(plan, request);
   assertSecrets(plan, wish, values);
   const stack = known ?? (await insertStack(trx, { workspaceId, environmentId, name }));
-  return store(trx, deps, { stack, plan: deploy ? plan : withoutDeployments(plan), matches, wish, asked: request });
+  const deployed = pushed === undefined ? plan : withCommit(plan, matches, pushed);
+  return store(trx, deps, { stack, plan: deploy ? deployed : withoutDeployments(plan), matches, wish, asked: request });
 }
 
 function withoutDeployments(plan: Plan): Plan {

@@ -12,6 +12,14 @@ export type StepContent = { value: string } | { reference: ReferenceTarget } | {
 /** A service or a group of the stack, by its name in the document. */
 export type VariablesOwner = { service: string } | { group: string };
 
+/** A pushed commit that a step deploys. */
+export interface StepCommit {
+  branch: string;
+  sha: string;
+  /** True if a commit that was deployed or looked at already is not deployed again. */
+  once: boolean;
+}
+
 /**
  * One resource that an apply changes, in a transaction of its own. `service` and `group` are names in the document;
  * an apply finds the ids in the stack's records, because a step before may have made the resource.
@@ -33,7 +41,7 @@ export type Step =
   | { op: 'groups.link'; service: string; groups: ({ group: string } | { groupId: string })[] }
   | { op: 'domain.delete'; service: string; hostname: string }
   | { op: 'domain.create'; service: string; hostname: string }
-  | { op: 'service.deploy'; service: string }
+  | { op: 'service.deploy'; service: string; commit?: StepCommit }
   | { op: 'service.rollback'; serviceId: string; name: string; deploymentId: string }
   | { op: 'service.delete'; serviceId: string; name: string }
   | { op: 'group.delete'; groupId: string; name: string }

@@ -95,15 +95,28 @@ export function planStack({ stackId, wish, state, values }: PlanInput): PlannedS
   });
   const deployNames = ready.map((match) => match.wish.name);
   steps.push(...deployNames.map((service): Step => ({ op: 'service.deploy', service })));
-  steps.sort((one, other) => PHASES.indexOf(one.op) - PHASES.indexOf(other.op));
   const destructive = changes.some(({ action }) => action === 'delete' || action === 'replace');
   // What was seen was planned without the values of secrets, which are given with the apply.
   const hash =
     Object.keys(values).length === 0
       ? hashOf({ wish, changes, deploys: deployNames })
       : planStack({ stackId, wish, state, values: {} }).plan.hash;
-  const plan = { hash, destructive, changes, deploys: deployNames, together: wish.together, secrets, warnings, steps };
+  const plan = {
+    hash,
+    destructive,
+    changes,
+    deploys: deployNames,
+    together: wish.together,
+    secrets,
+    warnings,
+    steps: inOrder(steps),
+  };
   return { plan, matches, problems };
+}
+
+/** Returns the steps in the order in which an apply does them. */
+export function inOrder(steps: readonly Step[]): Step[] {
+  return steps.toSorted((one, other) => PHASES.indexOf(one.op) - PHASES.indexOf(other.op));
 }
 
 type VariableLists = [wishes: readonly VariableWish[], states: ServiceState['variables']];

@@ -11,17 +11,16 @@ import { AppError } from '../../shared/core/error-registry.js';
 import { SKIPPED, skipsDeployment } from '../../shared/hooks/model.js';
 import { previewForBranch } from '../../shared/pulls/preview-commands.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
-import type { ServiceConfiguration } from '../../shared/services/configuration.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
 import { isImageSource, isPushSource } from '../../shared/services/service-source.js';
 import { getService } from '../../shared/services/store.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
-import { createPathFilter } from '../builders/files/path-filter.js';
 import { SourceError } from '../failures/explained-errors.js';
 import type { JobDeps } from '../worker-deps.js';
-
-/** Thrown if it is too early to decide: the repository cannot be read, or does not show the pushed commit yet. */
-export class NotYet extends Error {}
+import { applyPushed } from './apply-pushed.js';
+import { changedFiles } from './changed-files.js';
+import { NotYet } from './not-yet.js';
+import { findStackHook, stackThatDeploys } from './stack-hooks.js';
 
 /**
  * Compares a report with the repository, and queues a deployment of a new commit.
@@ -46,7 +45,9 @@ export async function considerEvent(
     if (event.kind === 'deploy') return await queue(deps, event, null);
     if (event.kind === 'preview') return await end(await preview(deps, service, event, signal));
     const { branch } = configuration;
-    if (configuration.autoDeploy !== 'commit') return await end('autoDeploy of the service is off');
+    const { autoDeploy } = configuration;
+    const hook = await findStackHook(db, service.id, event.hook_id);
+    if (autoDeploy !== 'commit' && hook === null) return await end('autoDeploy of the service is off');
     if (event.branch !== branch) return await end(`the service deploys the branch ${branch}`);
     if (isImageSource(configuration) || isPushSource(configuration))
       return await end('the service is not deployed from a repository');
@@ -57,18 +58,21 @@ export async function considerEvent(
     if (sha === undefined) return await end(`the repository has no branch ${branch}`);
     const stale = event.before_sha !== '' && sha === event.before_sha && event.after_sha !== sha;
     if (stale && !last) throw new NotYet('the repository does not show the pushed commit yet');
+    if (hook !== null) {
+      const { says, next } = await applyPushed(deps, { event, service, hook, url, sha, signal, last });
+      if (next === 'wait') return says;
+      if (next === 'end' || autoDeploy !== 'commit') return await end(says);
+    }
+    const stack = hook === null ? await stackThatDeploys(db, service) : null;
+    if (stack !== null) return await end(`the push applies the stack ${stack}, which deploys the service`);
     const novelty = noveltyOf(sha, await knownCommits(db, service.id, branch));
     if (novelty === 'wait' && !last) throw new NotYet('a deployment of the branch is about to begin');
     if (novelty === 'known') return await end('the commit is deployed already, or was looked at');
 
     const before = (await liveCommit(db, service.id, branch)) ?? event.before_sha;
-    const facts = { autoDeploy: configuration.autoDeploy, message: await deps.source.messageOf({ url, sha, signal }) };
-    const changed =
-      hasFilters(configuration) && before !== ''
-        ? await deps.source.changedPaths({ url, before, after: sha, signal })
-        : null;
-    const filter = createPathFilter(configuration.includePaths, configuration.ignorePaths);
-    const reason = reasonAgainst({ ...facts, changed, matters: (path) => filter.keeps(path) });
+    const message = await deps.source.messageOf({ url, sha, signal });
+    const files = await changedFiles(deps, configuration, { url, before, after: sha, signal });
+    const reason = reasonAgainst({ autoDeploy, message, ...files });
     if (reason !== null) {
       await recordHead(db, service.id, branch, sha);
       return await end(reason);
@@ -116,10 +120,6 @@ async function preview(
   );
   deps.dispatcher.wake();
   return made ? `deployment ${made.id} of a preview of ${branch}` : `${branch} gets no preview, or has it already`;
-}
-
-function hasFilters({ includePaths, ignorePaths }: ServiceConfiguration): boolean {
-  return includePaths.length + ignorePaths.length > 0;
 }
 
 async function queue(

@@ -24,6 +24,7 @@ import { concurrently } from '../core/concurrently.js';
 import { SourceError } from '../failures/explained-errors.js';
 import { TooManyBranches } from '../sources/repository-source.js';
 import type { JobDeps } from '../worker-deps.js';
+import { stackThatDeploys } from './stack-hooks.js';
 
 type PollDeps = Pick<JobDeps, 'db' | 'keyring' | 'source' | 'dispatcher' | 'log'>;
 
@@ -77,7 +78,7 @@ function addressOf(keyring: PollDeps['keyring'], service: WatchedService): strin
 
 async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): Promise<string[]> {
   const services = await servicesOfRepository(deps.db, fingerprint);
-  const hooked = services.every((service) => service.hooked);
+  const hooked = await areReported(deps, services);
   try {
     const found = await look(deps, services);
     await recordPoll(deps.db, fingerprint, { pauseMs: pauseBeforePoll({ hooked, failures: 0 }), error: '' });
@@ -93,6 +94,14 @@ async function poll(deps: PollDeps, { fingerprint, failures }: DueRepository): P
   }
 }
 
+/** Returns true if hooks report the pushes of all services, of some to the stack that deploys them. */
+async function areReported({ db }: PollDeps, services: readonly PolledService[]): Promise<boolean> {
+  const others = services.filter(({ hooked }) => !hooked);
+  if (others.length > 0 && !services.some(({ applies_stack }) => applies_stack)) return false;
+  for (const service of others) if ((await stackThatDeploys(db, service)) === null) return false;
+  return true;
+}
+
 async function look(deps: PollDeps, services: readonly PolledService[]): Promise<string[]> {
   const [first] = services;
   const url = first && addressOf(deps.keyring, first);
@@ -101,11 +110,11 @@ async function look(deps: PollDeps, services: readonly PolledService[]): Promise
   const { heads, all } = await headsOf(deps, url, services, watching.length > 0);
   const found: string[] = [];
   for (const service of services) {
-    const { id, configuration } = service;
+    const { id, configuration, applies_stack } = service;
     const sha = heads.get(configuration.branch);
     await noteOwnBranch(deps, service, sha !== undefined);
-    if (configuration.autoDeploy !== 'commit' || sha === undefined) continue;
-    if (await report(deps, id, configuration.branch, sha)) {
+    if ((configuration.autoDeploy !== 'commit' && !applies_stack) || sha === undefined) continue;
+    if (await report(deps, service, sha)) {
       found.push(`found commit ${sha.slice(0, 12)} for service ${id}`);
     }
   }
@@ -163,8 +172,13 @@ async function wantPreviews(
 }
 
 /** Stores an event if the commit is new. If the branch was never deployed, only records its first commit. */
-async function report({ db }: PollDeps, serviceId: string, branch: string, sha: string): Promise<boolean> {
-  switch (noveltyOf(sha, await knownCommits(db, serviceId, branch))) {
+async function report({ db }: PollDeps, service: PolledService, sha: string): Promise<boolean> {
+  const { id: serviceId, applies_stack, configuration } = service;
+  const { branch } = configuration;
+  const known = await knownCommits(db, serviceId, branch);
+  // A commit may be deployed although the push of its file is still to be applied.
+  const looked = applies_stack ? { head: known.head ?? known.deployed, deployed: null, undecided: false } : known;
+  switch (noveltyOf(sha, looked)) {
     case 'known':
     case 'wait':
       return false;
@@ -172,6 +186,7 @@ async function report({ db }: PollDeps, serviceId: string, branch: string, sha: 
       await recordHead(db, serviceId, branch, sha);
       return false;
     case 'news':
+      if (!applies_stack && (await stackThatDeploys(db, service)) !== null) return false;
       return (
         (await insertCommitEvent(db, {
           service_id: serviceId,

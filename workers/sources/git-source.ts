@@ -11,7 +11,13 @@ import { missesBranch, refusesCommits } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
 import { Mirror, MirrorDamaged, mirrorPath, prepareMirrors } from './repository-mirror.js';
 import { type FoundRef, RepositoryServer } from './repository-server.js';
-import type { RepositoryRequest, RepositorySource, ResolvedCommit } from './repository-source.js';
+import type {
+  FoundFile,
+  RepositoryRequest,
+  RepositorySource,
+  ResolvedCommit,
+  WantedFile,
+} from './repository-source.js';
 import type { SshAccess } from './ssh-access.js';
 
 export interface GitSourceOptions {
@@ -106,6 +112,10 @@ export class GitSource implements RepositorySource {
 
   async messageOf({ url, sha, signal }: RepositoryRequest & { sha: string }): Promise<string> {
     return this.#read(url, sha, signal, (copy, commit) => copy.message(commit));
+  }
+
+  async fileOf({ url, sha, signal, path, maxBytes }: RepositoryRequest & WantedFile): Promise<FoundFile> {
+    return this.#read(url, sha, signal, (copy, commit) => copy.file(commit, path, maxBytes));
   }
 
   async changedPaths({

@@ -48,6 +48,7 @@ export function createSources({
     heads: (request) => unpushed(request.url).heads(request),
     messageOf: (request) => unpushed(request.url).messageOf(request),
     changedPaths: (request) => unpushed(request.url).changedPaths(request),
+    fileOf: (request) => unpushed(request.url).fileOf(request),
     // Also removes old copies of pushed repositories, which are in the same folder.
     sweep: () => git.sweep(),
   };

@@ -7,6 +7,7 @@ import { SourceError } from '../failures/explained-errors.js';
 import type { Git, GitResult } from './git-command.js';
 import { lastLine } from './git-failure.js';
 import { JoinedRuns } from './joined-runs.js';
+import type { FoundFile } from './repository-source.js';
 
 /** A larger checkout is refused before any of its files is written. */
 const MAX_CHECKOUT = { bytes: 2 * 1024 ** 3, files: 200_000 };
@@ -114,6 +115,15 @@ export class Mirror {
   async message(sha: string): Promise<string> {
     const { stdout } = await expectSuccess(this.#run(['log', '--no-walk', '--format=%B', '--end-of-options', sha]));
     return stdout.slice(0, MAX_MESSAGE_LENGTH);
+  }
+
+  /** Returns the text of a commit's file. Throws `MirrorDamaged` if this copy does not have the commit. */
+  async file(sha: string, path: string, maxBytes: number): Promise<FoundFile> {
+    const entry = await expectSuccess(this.#run(['ls-tree', '-l', '--end-of-options', sha, '--', path]));
+    const [, id, size] = /^100\d{3} blob ([0-9a-f]+) +(\d+)\t/.exec(entry.stdout) ?? [];
+    if (id === undefined) return { type: 'missing' };
+    if (Number(size) > maxBytes) return { type: 'tooLarge' };
+    return { type: 'found', text: (await expectSuccess(this.#run(['cat-file', 'blob', id]))).stdout };
   }
 
   /** Returns the files in which two commits differ. Throws `MirrorDamaged` if this copy lacks one. */

@@ -18,6 +18,14 @@ export interface RepositoryRequest {
   signal: AbortSignal;
 }
 
+export interface WantedFile {
+  sha: string;
+  path: string;
+  maxBytes: number;
+}
+
+export type FoundFile = { type: 'found'; text: string } | { type: 'missing' } | { type: 'tooLarge' };
+
 /** Thrown if a repository has more branches than can be listed. */
 export class TooManyBranches extends SourceError {}
 
@@ -45,6 +53,10 @@ export interface RepositorySource {
   messageOf(request: RepositoryRequest & { sha: string }): Promise<string>;
   /** Returns the files in which two commits differ; null if a commit is gone, or if more than 5000 files differ. */
   changedPaths(request: RepositoryRequest & { before: string; after: string }): Promise<string[] | null>;
+  /**
+   * Returns the text of a commit's file, as UTF-8. A link or a folder at the path is no file.
+   */
+  fileOf(request: RepositoryRequest & WantedFile): Promise<FoundFile>;
   /** Removes this host's mirrors that were unused for 30 days. Returns their number. */
   sweep(): Promise<number>;
 }

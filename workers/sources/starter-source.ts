@@ -17,6 +17,7 @@ export const starterSource: RepositorySource = {
     new Map(branches === 'all' ? [] : branches.map((branch) => [branch, commitOf(url)])),
   messageOf: async () => MESSAGE,
   changedPaths: async () => [],
+  fileOf: async () => ({ type: 'missing' }),
   sweep: async () => 0,
 };
 

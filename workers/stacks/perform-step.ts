@@ -1,4 +1,6 @@
 import { randomInt } from 'node:crypto';
+import { noveltyOf } from '../../shared/commits/model.js';
+import { knownCommits, recordHead } from '../../shared/commits/store.js';
 import type { Transaction } from '../../shared/core/database/database-client.js';
 import { COMPLETE } from '../../shared/core/database/page.js';
 import { AppError, conflict } from '../../shared/core/error-registry.js';
@@ -13,7 +15,14 @@ import { createService } from '../../shared/lifecycle/create-service.js';
 import { updateService } from '../../shared/lifecycle/update-service.js';
 import { isDataKind } from '../../shared/services/model.js';
 import { findServiceView, lockServiceView, type ServiceView } from '../../shared/services/store.js';
-import { type ApplyRow, type StackRow, type Step, type StepContent, VOLUME_APART } from '../../shared/stacks/model.js';
+import {
+  type ApplyRow,
+  type StackRow,
+  type Step,
+  type StepCommit,
+  type StepContent,
+  VOLUME_APART,
+} from '../../shared/stacks/model.js';
 import { claimResource, findResource, forgetStack, releaseResource } from '../../shared/stacks/store.js';
 import type { VariableContent } from '../../shared/variables/model.js';
 import { setVariables } from '../../shared/variables/set-variables.js';
@@ -107,7 +116,13 @@ export async function performStep(trx: Transaction, context: ApplyContext, step:
     case 'service.deploy': {
       const service = await lock(step.service);
       const togetherId = await togetherIdOf(trx, apply, service);
-      const { id } = await queueDeployment(trx, deps, { service, actor, trigger: 'api', togetherId, authorize });
+      const { commit } = step;
+      if (commit?.once && !(await isNews(trx, service.id, commit))) return { resourceId: service.id };
+      if (commit) await recordHead(trx, service.id, commit.branch, commit.sha);
+      const { id } = await queueDeployment(trx, deps, {
+        ...{ service, actor, togetherId, authorize, trigger: commit ? 'commit' : 'api' },
+        ...(commit && { branch: commit.branch, commitSha: commit.sha }),
+      });
       return { resourceId: service.id, deploymentId: id };
     }
     case 'service.rollback': {
@@ -136,6 +151,10 @@ export async function performStep(trx: Transaction, context: ApplyContext, step:
       await forgetStack(trx, stack.id);
       return {};
   }
+}
+
+async function isNews(trx: Transaction, serviceId: string, { branch, sha }: StepCommit): Promise<boolean> {
+  return noveltyOf(sha, await knownCommits(trx, serviceId, branch)) !== 'known';
 }
 
 /** Permits what the person who asked for the apply could do then. */

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { CREDENTIAL_KINDS } from '../../../shared/audit/store.js';
 import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 const AuditEntrySchema = Strict(
@@ -6,10 +7,10 @@ const AuditEntrySchema = Strict(
     id: Uuid,
     /** The API operation, such as `service.update`. */
     operation: Type.String(),
-    /** The user's e-mail address at that time. */
+    /** The user's e-mail address at that time; for a hook, its git host. */
     actor: Type.String(),
-    /** `name` is the name of the API key; null for a session. */
-    credential: Strict({ kind: oneOf('CredentialKind', ['key', 'session']), id: Uuid, name: Nullable(Type.String()) }),
+    /** `name` is the name of the API key; null for a session or a hook. */
+    credential: Strict({ kind: oneOf('CredentialKind', CREDENTIAL_KINDS), id: Uuid, name: Nullable(Type.String()) }),
     /**
      * `path` is the request's path below the workspace; id and name are those of the changed record, if it has them.
      */

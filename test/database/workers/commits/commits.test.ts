@@ -4,7 +4,8 @@ import { findCommitEvent, insertCommitEvent, type NewCommitEvent } from '../../.
 import type { DeploymentRow } from '../../../../shared/deployments/rows.js';
 import type { PartialServiceConfiguration } from '../../../../shared/services/configuration.js';
 import type { ServiceRow } from '../../../../shared/services/rows.js';
-import { considerEvent, NotYet } from '../../../../workers/commits/consider-event.js';
+import { considerEvent } from '../../../../workers/commits/consider-event.js';
+import { NotYet } from '../../../../workers/commits/not-yet.js';
 import { pollRepositories } from '../../../../workers/commits/poll-repositories.js';
 import { SourceError } from '../../../../workers/failures/explained-errors.js';
 import type { JobDeps } from '../../../../workers/worker-deps.js';

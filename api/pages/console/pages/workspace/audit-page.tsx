@@ -47,7 +47,11 @@ export function AuditPage() {
                         {actor}
                         <span className={u.dim}>
                           {' '}
-                          {credential.kind === 'key' ? `key ${credential.name ?? ''}` : 'browser'}
+                          {credential.kind === 'key'
+                            ? `key ${credential.name ?? ''}`
+                            : credential.kind === 'hook'
+                              ? 'hook'
+                              : 'browser'}
                         </span>
                       </td>
                       <td>

@@ -1,0 +1,18 @@
+import type { CommitFacts } from '../../shared/commits/model.js';
+import type { ServiceConfiguration } from '../../shared/services/configuration.js';
+import { createPathFilter } from '../builders/files/path-filter.js';
+import type { JobDeps } from '../worker-deps.js';
+
+/**
+ * Returns the files that differ between two commits, and which of them matter to a service. The files are unknown if the
+ * service has no path filters, or if a commit is unknown.
+ */
+export async function changedFiles(
+  { source }: Pick<JobDeps, 'source'>,
+  { includePaths, ignorePaths }: Pick<ServiceConfiguration, 'includePaths' | 'ignorePaths'>,
+  commits: { url: string; before: string; after: string; signal: AbortSignal },
+): Promise<Pick<CommitFacts, 'changed' | 'matters'>> {
+  const isAsked = includePaths.length + ignorePaths.length > 0 && commits.before !== '';
+  const filter = createPathFilter(includePaths, ignorePaths);
+  return { changed: isAsked ? await source.changedPaths(commits) : null, matters: (path) => filter.keeps(path) };
+}
