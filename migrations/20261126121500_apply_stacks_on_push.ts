@@ -8,7 +8,12 @@ export async function up(knex: Knex): Promise<void> {
       add column reads_protected boolean not null default false;
     create index hooks_stack on hooks (service_id) where stack_by is not null;
 
-    -- The newest commit whose ranvier.yaml was applied; empty if there is none.
-    alter table commit_heads add column applied_sha text not null default '';
+    -- The newest commit of a branch whose ranvier.yaml was applied. The service is that of the hook.
+    create table stack_heads (
+      service_id uuid not null references services on delete cascade,
+      branch text not null,
+      commit_sha text not null,
+      primary key (service_id, branch)
+    );
   `);
 }

@@ -96,10 +96,10 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
-/** Returns the newest commit of a service's branch whose `ranvier.yaml` was applied; '' if there is none. */
-export async function appliedCommit(db: Db, serviceId: string, branch: string): Promise<string> {
-  const row = await db('commit_heads').where({ service_id: serviceId, branch }).first('applied_sha');
-  return row?.applied_sha ?? '';
+/** Returns the newest commit of a service's branch whose `ranvier.yaml` was applied; null if there is none. */
+export async function appliedCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
+  const row = await db('stack_heads').where({ service_id: serviceId, branch }).first('commit_sha');
+  return row?.commit_sha ?? null;
 }
 
 /** Records that the `ranvier.yaml` of a commit was applied. Returns false if it is recorded already. */
@@ -111,9 +111,9 @@ export async function recordApplied(
 ): Promise<boolean> {
   const count = await rowCountOf(
     trx,
-    `insert into commit_heads as h (service_id, branch, commit_sha, applied_sha) values (:serviceId, :branch, :sha, :sha)
-     on conflict (service_id, branch) do update set commit_sha = excluded.commit_sha, applied_sha = excluded.applied_sha,
-        updated_at = now() where h.applied_sha <> excluded.applied_sha`,
+    `insert into stack_heads as h (service_id, branch, commit_sha) values (:serviceId, :branch, :sha)
+     on conflict (service_id, branch) do update set commit_sha = excluded.commit_sha
+      where h.commit_sha <> excluded.commit_sha`,
     { serviceId, branch, sha },
   );
   return count > 0;

@@ -58,6 +58,7 @@ const ERASED_WITH_SERVICE = [
   'previews',
   'commit_events',
   'commit_heads',
+  'stack_heads',
   'commit_watches',
   'pushes',
   'pushed_repositories',

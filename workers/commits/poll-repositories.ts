@@ -1,5 +1,6 @@
 import { branchNews, firstPoll, MAX_BRANCHES, noveltyOf, pauseBeforePoll } from '../../shared/commits/model.js';
 import {
+  appliedCommit,
   type DueRepository,
   endWatches,
   insertCommitEvent,
@@ -176,9 +177,12 @@ async function report({ db }: PollDeps, service: PolledService, sha: string): Pr
   const { id: serviceId, applies_stack, configuration } = service;
   const { branch } = configuration;
   const known = await knownCommits(db, serviceId, branch);
-  // A commit may be deployed although the push of its file is still to be applied.
-  const looked = applies_stack ? { head: known.head ?? known.deployed, deployed: null, undecided: false } : known;
-  switch (noveltyOf(sha, looked)) {
+  if (applies_stack) {
+    // A commit may be deployed although its file is still to be applied.
+    known.deployed = (await appliedCommit(db, serviceId, branch)) ?? known.deployed;
+    known.undecided = false;
+  }
+  switch (noveltyOf(sha, known)) {
     case 'known':
     case 'wait':
       return false;
