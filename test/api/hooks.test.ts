@@ -146,6 +146,33 @@ describe('Hooks', () => {
     expectError(await workspace.owner.client.post(path, { provider: 'bitbucket' }), 400, 'invalid_request');
   });
 
+  it('apply stacks if they are made so: for git hosts, and for services of an environment', async () => {
+    const { client } = workspace.owner;
+    const { project } = (await client.post(`${workspace.path}/projects`, { name: 'Shop', color: 'violet' })).body;
+    const place = { projectId: project.id, environmentId: project.environments[0].id };
+    expectError(await client.post(path, { provider: 'github', stack: true }), 409, 'conflict');
+    service = await newService(client, workspace.path, { ...place, configuration: { repository: REPOSITORY } });
+    path = `${workspace.path}/services/${service.id}/hooks`;
+    const refused = await client.post(path, { provider: 'generic', stack: true });
+    expectError(refused, 400, 'invalid_request');
+    expect(refused.body.error.details).to.deep.equal([
+      { path: '/stack', message: 'needs a git host: a deploy hook reports no push' },
+    ]);
+    expectError(await client.post(path, { provider: 'github', stack: 'yes' }), 400, 'invalid_request');
+    const { hook } = (await client.post(path, { provider: 'github', stack: true })).body;
+    expect(hook).to.include({ stack: true });
+    expect(await newHook('gitlab')).to.include({ stack: false });
+    const [row] = await api.db('hooks').where({ id: hook.id });
+    expect(row).to.include({ stack_by: workspace.owner.userId, reads_protected: true });
+    // With autoDeploy off, the push is for the stack.
+    expect(await deliver('github', hook, PUSHES.github())).to.deep.include({ status: 202 });
+    const other = { ref: 'refs/heads/other' };
+    expect((await deliver('github', hook, PUSHES.github(other))).body.reason).to.contain('deploys the branch main');
+    const pull = { action: 'opened', number: 1, pull_request: {} };
+    expect((await deliver('github', hook, pull, { event: 'pull_request' })).status).to.equal(200);
+    expect((await events()).map(({ kind, branch }) => `${kind} ${branch}`)).to.deep.equal(['push main']);
+  });
+
   it('report pushes of other branches to previews, and make them under previewMode "automatic"', async () => {
     const hook = await newHook('github');
     const push = () => deliver('github', hook, { ...PUSHES.github(), ref: 'refs/heads/topic' });

@@ -18,7 +18,8 @@ export function reasonAgainstApply(
     return `the plan ${named}: look at it with rnv plan --stack ${stack}, and confirm it with rnv apply --stack ${stack}`;
   }
   if (secrets.length === 0) return null;
-  return `${secrets.join(', ')} has no value yet: give it with rnv apply --stack ${stack}`;
+  const need = secrets.length === 1 ? 'needs' : 'need';
+  return `${secrets.join(', ')} ${need} a value: give it with rnv apply --stack ${stack}`;
 }
 
 /** Returns the outcome of a push that changes nothing, for the hook. */

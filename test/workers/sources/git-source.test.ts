@@ -97,6 +97,20 @@ describe(`Repositories through git${hasGit ? '' : ': git is not installed'}`, ()
     await repository.git('reset', '-q', '--hard', first);
   });
 
+  it('reads one file of a commit, and no link, folder or file above the limit', async () => {
+    const files = { 'ranvier.yaml': 'größer: 1\n', 'a.yaml/b': 'x', 'link.yaml': { link: 'index.html' } };
+    const sha = await repository.commit('Say it in a file', files);
+    const file = (path: string, maxBytes = 100, commit = sha) =>
+      source.fileOf({ url: repository.url, sha: commit, path, maxBytes, signal: never });
+    expect(await file('ranvier.yaml')).to.deep.equal({ type: 'found', text: 'größer: 1\n' });
+    expect(await file('ranvier.yaml', 10)).to.deep.equal({ type: 'tooLarge' });
+    for (const path of ['a.yaml', 'link.yaml', 'none.yaml', '*.yaml']) {
+      expect(await file(path), path).to.deep.equal({ type: 'missing' });
+    }
+    expect(await file('ranvier.yaml', 100, first)).to.deep.equal({ type: 'missing' });
+    await repository.git('reset', '-q', '--hard', first);
+  });
+
   it('lists the branches if one is missing', async () => {
     await repository.git('branch', '-f', 'develop', first);
     const message = await failure(source.resolve({ url: repository.url, ref: 'nope', signal: never }));

@@ -162,7 +162,7 @@ describe(`A push that applies a stack${hasGit ? '' : ': git is not installed'}`,
     );
     const secret = SHOP();
     Object.assign(secret.services.web, { variables: { TOKEN: { secret: true } } });
-    expect(await refused(secret)).to.match(/web\.TOKEN has no value yet: give it with rnv apply --stack/);
+    expect(await refused(secret)).to.match(/web\.TOKEN needs a value: give it with rnv apply --stack/);
     expect(await refused('services: { web: { kind: web, variables: { PIN: 4711 } } }')).to.not.contain('4711');
     expect(await refused('a'.repeat(1_000_001))).to.contain('more than 1000000 bytes');
     await repository.commit('Remove it', { 'ranvier.yaml': null });

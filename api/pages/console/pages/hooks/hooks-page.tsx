@@ -5,7 +5,7 @@ import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
-import { SelectField } from '../../ui/field.js';
+import { CheckField, SelectField } from '../../ui/field.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
 import { Empty, ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
@@ -15,6 +15,7 @@ import e from './endpoints.module.css';
 import { PROVIDER_HELP, PROVIDERS, type Provider, providerText, type Shown, shownOf } from './providers.js';
 
 type Hook = Schemas['Hook'];
+type NewHook = { provider: Provider; stack: boolean };
 type Asked = { hook: Hook; to: 'replace' | 'delete' };
 
 const PATH = '/workspaces/{workspaceId}/services/{serviceId}/hooks';
@@ -27,7 +28,7 @@ export function HooksPage() {
   const [shown, setShown] = useState<Shown | null>(null);
   const [asked, setAsked] = useState<Asked | null>(null);
   const query = useGet(PATH, { path, query: { limit: 50 } });
-  const make = useWrite((provider: Provider) => post(PATH, { path, body: { provider } }), {
+  const make = useWrite((body: NewHook) => post(PATH, { path, body }), {
     onDone: ({ hook }) => {
       setShown(shownOf(hook));
       // Removes the answer from memory, because it contains the secret.
@@ -40,7 +41,7 @@ export function HooksPage() {
   // Creates the new webhook first, so that the old one works until it is replaced.
   const replace = useWrite(
     async (old: Hook) => {
-      const { hook } = await post(PATH, { path, body: { provider: old.provider } });
+      const { hook } = await post(PATH, { path, body: { provider: old.provider, stack: old.stack } });
       setShown(shownOf(hook));
       await remove(`${PATH}/{hookId}`, { path: { ...path, hookId: old.id } });
     },
@@ -67,7 +68,11 @@ export function HooksPage() {
             ) : (
               <ul>
                 {hooks.map((hook) => (
-                  <EndpointRow key={hook.id} endpoint={hook} title={providerText(hook.provider)}>
+                  <EndpointRow
+                    key={hook.id}
+                    endpoint={hook}
+                    title={providerText(hook.provider) + (hook.stack ? ', applies ranvier.yaml' : '')}
+                  >
                     <Button
                       small
                       refusal={refusal}
@@ -89,7 +94,7 @@ export function HooksPage() {
                 ))}
               </ul>
             )}
-            <AddHook refusal={refusal} pending={make.isPending} onAdd={(provider) => make.mutate(provider)} />
+            <AddHook refusal={refusal} pending={make.isPending} onAdd={(hook) => make.mutate(hook)} />
             {make.error ? <ErrorNotice title="The webhook was not created" error={make.error} /> : null}
           </section>
         )}
@@ -132,12 +137,13 @@ function AddHook({
 }: {
   refusal: string | null;
   pending: boolean;
-  onAdd: (provider: Provider) => void;
+  onAdd: (hook: NewHook) => void;
 }) {
   const [provider, setProvider] = useState<Provider>('github');
+  const [stack, setStack] = useState(false);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (!pending) onAdd(provider);
+    if (!pending) onAdd({ provider, stack: stack && provider !== 'generic' });
   };
   return (
     <form className={e.add} onSubmit={submit}>
@@ -151,6 +157,15 @@ function AddHook({
       <Button type="submit" refusal={refusal} pending={pending}>
         Add webhook
       </Button>
+      {provider === 'generic' ? null : (
+        <CheckField
+          label="Apply ranvier.yaml of each push"
+          hint="A push that would delete something changes nothing, and the reason is shown here."
+          disabled={refusal !== null}
+          checked={stack}
+          onChange={(event) => setStack(event.target.checked)}
+        />
+      )}
     </form>
   );
 }
