@@ -96,7 +96,7 @@ export async function recordHead(db: Db, serviceId: string, branch: string, comm
     .merge({ commit_sha: commitSha, updated_at: db.fn.now() });
 }
 
-/** Returns the newest commit of a service's branch whose `ranvier.yaml` was applied; null if there is none. */
+/** Returns the newest commit of a branch whose `ranvier.yaml` was applied; null if there is none. */
 export async function appliedCommit(db: Db, serviceId: string, branch: string): Promise<string | null> {
   const row = await db('stack_heads').where({ service_id: serviceId, branch }).first('commit_sha');
   return row?.commit_sha ?? null;

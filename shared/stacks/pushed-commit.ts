@@ -26,7 +26,7 @@ interface PushedService {
 }
 
 /**
- * Returns the host and the path of a repository's address, which all addresses of one repository have in common.
+ * Returns what all addresses of a repository have in common: the host and the path.
  * User, password, query and fragment are left out.
  */
 export function repositoryKey(address: string): string {
@@ -43,7 +43,7 @@ export function stackNameOf(address: string): string {
   return labelOf(key.slice(key.lastIndexOf('/') + 1)) || 'stack';
 }
 
-/** Returns the services that a pushed commit deploys by its own: those with `autoDeploy` that the plan does not deploy. */
+/** Returns the services with `autoDeploy` that a pushed commit deploys, and the plan alone does not. */
 export function pushedServices(plan: Plan, matches: Pick<Matches, 'services'>, commit: PushedCommit): PushedService[] {
   return matches.services.flatMap(({ wish, state }) => {
     const configuration = wanted(wish);

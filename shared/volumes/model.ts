@@ -28,7 +28,7 @@ type VolumeState = 'open' | 'nearly_full' | 'full';
 /** Kinds of services that can have volumes: those that run the tenant's own processes. */
 export const VOLUME_KINDS: readonly ServiceKind[] = ['web', 'private', 'worker', 'cron'];
 export const MAX_VOLUMES = 5;
-export const MAX_MOUNT_PATH_LENGTH = 512;
+const MAX_MOUNT_PATH_LENGTH = 512;
 
 /** The schemas of what a user says of a volume. */
 export const VOLUME_FIELDS = {

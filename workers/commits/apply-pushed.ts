@@ -51,7 +51,7 @@ export interface PushOutcome {
 class AppliedBefore extends Error {}
 
 /**
- * Applies `ranvier.yaml` of a pushed commit (design, section 9), if its plan deletes nothing and lacks no secret.
+ * Applies `ranvier.yaml` of a pushed commit, if its plan deletes nothing and lacks no secret.
  * The services of the stack with `autoDeploy` are deployed by that apply. Accepting it, its audit entry and the end of
  * the report are one transaction. A push that arrives during an apply waits for its end; only the newest one waits.
  * Throws `NotYet`.

@@ -11,7 +11,7 @@ export interface StackHook {
   reads_protected: boolean;
 }
 
-/** Finds the hook with whose rights a push applies a stack: the one that reported the push, or any of the service. */
+/** Finds the hook with whose rights a push applies a stack: the reporting one, or any of the service. */
 export async function findStackHook(db: Db, serviceId: string, hookId: string | null): Promise<StackHook | null> {
   return oneRow<StackHook>(
     db,
@@ -29,8 +29,8 @@ export async function stackOfService(db: Db, serviceId: string): Promise<string 
 }
 
 /**
- * Returns the name of the stack that deploys a service when its branch is pushed: one that the service belongs to, and
- * that a hook of another service with the same repository and branch applies. Returns null if there is none.
+ * Returns the name of the stack that deploys a service at a push; null if there is none.
+ * The service belongs to it, and a hook of another service with the same repository and branch applies it.
  */
 export async function stackThatDeploys(
   db: Db,

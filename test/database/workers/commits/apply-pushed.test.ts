@@ -94,7 +94,8 @@ describe(`A push that applies a stack${hasGit ? '' : ': git is not installed'}`,
     const [{ id: applyId }] = await applies().whereNull('finished_at');
     await applyJob(deps, { applyId }, jobHelpers());
     await live();
-    expect(await applyJob(deps, { applyId }, jobHelpers())).to.equal('succeeded');
+    await applyJob(deps, { applyId }, jobHelpers());
+    expect((await applies().where({ id: applyId }))[0]).to.include({ status: 'succeeded', error: '' });
   }
 
   it('makes the environment what the file says, and deploys each service of it once, with the pushed commit', async () => {
@@ -237,9 +238,22 @@ describe(`A push that applies a stack${hasGit ? '' : ': git is not installed'}`,
     const died = await commitJob(dies, { eventId: event }, jobHelpers()).catch((error: Error) => error.message);
     expect(died).to.equal('killed');
     expect(await applies()).to.deep.equal([]);
-    const both = await Promise.all([handle(event), handle(await report())]);
-    expect(both.filter((says) => says.startsWith('applies the stack'))).to.have.lengthOf(1);
+    const both = async (one: string, other: string) => {
+      const said = await Promise.all([handle(one), handle(other)]);
+      expect(said.filter((says) => says.startsWith('applies the stack'))).to.have.lengthOf(1);
+    };
+    await both(event, await report());
     expect(await applies()).to.have.lengthOf(1);
+    await carriedOut();
+    // An apply that deploys nothing has ended at once, and does not hold the other worker up.
+    const off = { services: { web: { kind: 'web', ...source({ autoDeploy: 'off' }) } } };
+    await db('stack_resources').whereNot({ service_id: web.id }).delete();
+    await commit(off);
+    await pushed();
+    await carriedOut();
+    await commit(off, { 'index.js': '2' });
+    await both(await report(), await report());
+    expect(await applies()).to.have.lengthOf(3);
   });
 
   it('has the rights of the person who made the hook, and an entry in the audit log', async () => {
