@@ -10,6 +10,7 @@ import { expect } from 'chai';
 import { exists } from '../../shared/core/exists.js';
 import { withTimeLimit } from '../../shared/core/time-limit.js';
 import { createKey } from '../../shared/identity/commands.js';
+import type { Json } from '../support/api.js';
 import { nodeServer } from '../support/apps.js';
 import { visit } from '../support/client.js';
 import {
@@ -536,6 +537,44 @@ describe('git push to the platform', function () {
       await decided(service, 6, /asks not to be deployed/);
       await polled(service);
       expect(await commitsOf(service)).to.deep.equal([commits[0], two]);
+    });
+
+    it('a hook with stack: true applies ranvier.yaml of a push, and its services are deployed once', async () => {
+      const { client } = platform;
+      const { project } = await client.expect<Json>('POST', '/projects', { name: 'Shop', color: 'blue' });
+      const app = await platform.repositoryOf(nodeServer('stacked one'));
+      const configuration = { repository: app.url, autoDeploy: 'commit' };
+      const place = { projectId: project.id, environmentId: project.environments[0].id };
+      const front = await createService(client, { name: 'front', ...place, configuration });
+      const { hook } = await client.expect<{ hook: Hook }>('POST', `/services/${front.id}/hooks`, {
+        provider: 'github',
+        stack: true,
+      });
+      const outcome = async () =>
+        (await client.expect<Json>('GET', `/services/${front.id}/hooks/${hook.id}`)).hook.lastOutcome;
+      const first = await app.git('rev-parse', 'HEAD');
+      const entry = `{ kind: web, repository: ${app.url}, autoDeploy: commit }`;
+      const file = (...names: string[]) => `services:\n${names.map((name) => `  ${name}: ${entry}\n`).join('')}`;
+      const two = await app.commit('two', { ...nodeServer('stacked two'), 'ranvier.yaml': file('front', 'back') });
+      expect(await deliver(hook, first, two, 'stack-two')).to.equal(202);
+      const back = await eventually('the apply makes the other service', async () => {
+        const { services } = await client.expect<{ services: Service[] }>('GET', '/services');
+        return services.find(({ name }) => name === 'back');
+      });
+      // Pushed during the apply.
+      const three = await app.commit('three', nodeServer('stacked three'));
+      expect(await deliver(hook, two, three, 'stack-three')).to.equal(202);
+      expect(await deliver(hook, two, three, 'stack-three'), 'a redelivery').to.equal(200);
+      for (const service of [front, back]) {
+        await eventually('the later push is live', async () => (await answer(service)) === 'stacked three');
+        expect(await commitsOf(service)).to.deep.equal([two, three]);
+      }
+      const four = await app.commit('four', { ...nodeServer('stacked four'), 'ranvier.yaml': file('front') });
+      await deliver(hook, three, four, 'stack-four');
+      await eventually('the push is refused', async () =>
+        /the plan deletes service back: .*rnv apply/.test(await outcome()),
+      );
+      for (const service of [front, back]) expect(await commitsOf(service)).to.deep.equal([two, three]);
     });
 
     it('polling deploys a new commit of each service of a repository, once', async () => {
