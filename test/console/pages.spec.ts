@@ -79,6 +79,11 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await openService(shop, '/hooks');
     await page.getByText('No webhooks yet').waitFor();
     await look('hooks-empty');
+    await page.getByLabel('Apply ranvier.yaml of each push').check();
+    await page.getByRole('button', { name: 'Add webhook' }).click();
+    await page.getByText('A stack belongs to an environment: move the service into one first').waitFor();
+    await window.picture('hooks-stack');
+    await page.getByLabel('Apply ranvier.yaml of each push').uncheck();
     await page.getByRole('button', { name: 'Add webhook' }).click();
     await page.getByText('Settings, Webhooks, Add webhook').waitFor();
     await window.checkAccess('the secret of a hook');
