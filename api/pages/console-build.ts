@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readIfThere } from '../../shared/core/exists.js';
+import { exists, readIfThere } from '../../shared/core/exists.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const SOURCES = join(ROOT, 'api/pages/console');
@@ -40,8 +40,10 @@ export async function readCurrent(): Promise<CurrentConsole | null> {
  * may build at once. If the build fails, stores the error for the API and throws it.
  */
 export async function buildConsole(): Promise<{ version: string; built: boolean }> {
-  const version = await consoleVersion();
   const current = await readCurrent();
+  // The package of a release holds the built console and no sources.
+  if (current !== null && !(await exists(SOURCES))) return { version: current.version, built: false };
+  const version = await consoleVersion();
   if (current?.version === version && current.error === null) return { version, built: false };
   const fresh = join(CONSOLE_FOLDER, `.${version}.${process.pid}`);
   await mkdir(CONSOLE_FOLDER, { recursive: true });

@@ -179,14 +179,15 @@ ${plain}  Ctrl-C ends it.
 }
 
 /**
- * Ends the platform when npm is killed, which sends no signal.
- * npm normally outlives this process, so another parent means that it was killed.
+ * Ends the platform when npm or `ranvier` is killed, which sends no signal.
+ * Either normally outlives this process, so another parent means that it was killed.
  */
-function endWithNpm(lifecycle: Lifecycle): void {
-  if (!['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '')) return;
-  const npm = process.ppid;
+function endWithParent(lifecycle: Lifecycle): void {
+  const { npm_lifecycle_event = '', RANVIER_PARENT } = process.env;
+  if (!['start', 'dev'].includes(npm_lifecycle_event) && RANVIER_PARENT === undefined) return;
+  const parent = process.ppid;
   const look = () => {
-    if (process.ppid !== npm) void lifecycle.end('npm has ended', 0);
+    if (process.ppid !== parent) void lifecycle.end('the parent has ended', 0);
   };
   setInterval(look, PARENT_POLL_INTERVAL_MS).unref();
 }
@@ -202,7 +203,7 @@ mapStackTraces();
 const log = createLogger('launch', 'info');
 const lifecycle = new Lifecycle(log, (code) => process.exit(code), DEADLINE_MS);
 lifecycle.watchSignals();
-endWithNpm(lifecycle);
+endWithParent(lifecycle);
 try {
   await launch(process.argv[2] ?? PACKAGE_PROCFILE, log, lifecycle);
 } catch (error) {

@@ -1,0 +1,9 @@
+import { checkHost, findingLines } from './check-host.js';
+import { readFacts } from './read-facts.js';
+
+/** Prints what this host lacks and whether the platform works. Returns 1 if something stops the platform, else 0. */
+export async function doctor(isJson: boolean): Promise<number> {
+  const findings = checkHost(await readFacts());
+  process.stdout.write(isJson ? `${JSON.stringify({ findings }, null, 2)}\n` : findingLines(findings));
+  return findings.some(({ state }) => state === 'missing') ? 1 : 0;
+}

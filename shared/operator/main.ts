@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { carriedNode } from './package-root.js';
+
+/**
+ * Entry point of `ranvier`, the operator's command. The machine's own Node.js may be older than what the platform needs:
+ * then the one that npm has installed with the package runs the command.
+ */
+const MIN_MAJOR = 24;
+
+const node = carriedNode();
+if (node === null || Number.parseInt(process.versions.node, 10) >= MIN_MAJOR) {
+  await import('../core/node-version.js');
+  const { runOperator } = await import('./program.js');
+  process.exitCode = await runOperator(process.argv.slice(2));
+} else {
+  const [, ...args] = process.argv;
+  const child = spawn(node, args, { stdio: 'inherit', env: { ...process.env, RANVIER_PARENT: String(process.pid) } });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // A terminal sends Ctrl-C to both.
+    process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal));
+  }
+  child.on('error', (error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+  });
+}

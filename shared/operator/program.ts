@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { errorMessage } from '../core/error-registry.js';
+import { VERSION } from '../core/version.js';
+import { doctor } from './doctor.js';
+import { PACKAGE_ROOT } from './package-root.js';
+
+/** Runs a command line of `ranvier` and returns its exit code: 1 if it failed, 2 if the command line is wrong. */
+export async function runOperator(args: readonly string[]): Promise<number> {
+  let code = 0;
+  const program = new Command('ranvier')
+    .description('run, install and check the Ranvier platform on this host')
+    .version(VERSION)
+    .exitOverride()
+    .showHelpAfterError();
+  program
+    .command('start')
+    .description('run the whole platform in the foreground, with a database of its own (as "npm start" does)')
+    .argument('[procfile]', "a Procfile that replaces the package's own")
+    .action(async (procfile?: string) => {
+      // The launcher reads its argument from the command line, and runs until a signal.
+      process.argv.splice(2, Number.POSITIVE_INFINITY, ...(procfile === undefined ? [] : [procfile]));
+      await import('../launcher/launch.js');
+    });
+  program
+    .command('doctor')
+    .description('check what this host lacks, and whether the platform works')
+    .option('--json', 'print one JSON document')
+    .action(async ({ json }: { json?: boolean }) => {
+      code = await doctor(json === true);
+    });
+  program
+    .command('admin')
+    .description('manage users, workspaces, keys and plans: see "ranvier admin --help"')
+    .helpOption(false)
+    .allowUnknownOption()
+    .argument('[args...]')
+    .action(async (_: string[], __: unknown, command: Command) => {
+      code = await runPart('dist/api/admin/main.js', command.args);
+    });
+  program
+    .command('migrate')
+    .description('bring the database at DATABASE_URL to this version')
+    .action(async () => {
+      code = await runPart('dist/migrations/main.js', []);
+    });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`${errorMessage(error)}\n`);
+    return 1;
+  }
+}
+
+/** Runs another entry point of the package to its end and returns its exit code. */
+async function runPart(path: string, args: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, ['--enable-source-maps', join(PACKAGE_ROOT, path), ...args], {
+    stdio: 'inherit',
+  });
+  const [exitCode] = (await once(child, 'exit')) as [number | null];
+  return exitCode ?? 1;
+}
