@@ -39,7 +39,10 @@ async function sources(): Promise<Source[]> {
  * The six layers of shared/. A file imports from its own layer and from lower ones. All other folders of shared/ are
  * subjects.
  */
-const STOREYS = ['shared/core/', 'shared/engine/', 'shared/secrets/', 'subjects', 'shared/queues/', 'shared/launcher/'];
+const STOREYS = [
+  ...['shared/core/', 'shared/engine/', 'shared/secrets/', 'subjects', 'shared/queues/'],
+  ...['shared/launcher/', 'shared/operator/'],
+];
 
 function storey(path: string): number {
   const found = STOREYS.findIndex((prefix) => path.startsWith(prefix));
@@ -83,7 +86,7 @@ describe('The house', () => {
     expect(offenders(all, (source) => source.imports.some((target) => target.startsWith('test/')))).to.deep.equal([]);
   });
 
-  it('inside shared: core ← engine ← secrets ← subjects ← queues ← launcher', () => {
+  it('inside shared: core ← engine ← secrets ← subjects ← queues ← launcher ← operator', () => {
     const upward = all
       .filter((source) => source.path.startsWith('shared/'))
       .flatMap((source) =>
@@ -110,7 +113,8 @@ describe('The house', () => {
   });
 
   it('shared holds what two programs use', () => {
-    const programOf = (path: string) => (path.startsWith('shared/launcher/') ? 'launcher' : (path.split('/')[0] ?? ''));
+    const programOf = (path: string) =>
+      /^shared\/(launcher|operator)\//.test(path) ? 'launcher' : (path.split('/')[0] ?? '');
     const programs = new Map<string, Set<string>>(all.map(({ path }) => [path, new Set()]));
     // What a file of shared is used by is also what its imports are used by.
     for (let grew = true; grew; ) {
@@ -168,7 +172,7 @@ describe('The house', () => {
   ];
   it('every child process starts through spawnLimited, or has limits of its own (docs/security.md, Child processes)', () => {
     const own =
-      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered-child|system-user))|api\/cli\/(work-tree|commands\/(status|connect))|workers\/(core\/command-wrappers|sandbox\/(launch-plain|own-child|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
+      /^(shared\/(core\/(limited-child|process-identity)|launcher\/(tethered-child|system-user)|operator\/main)|api\/cli\/(work-tree|commands\/(status|connect))|workers\/(core\/command-wrappers|sandbox\/(launch-plain|own-child|loopback-relay)|builders\/reader\/reader-pool|network\/(rootless-processes|run-tool)))\.ts$/;
     const starts = /^import (?!type )[^;]*from 'node:child_process'/m;
     expect(offenders(all, ({ path, text }) => starts.test(text) && !own.test(path))).to.deep.equal([]);
   });
@@ -179,9 +183,9 @@ describe('The house', () => {
     });
   }
 
-  it('only the configuration and the launcher read the environment', () => {
+  it("only the configuration, the launcher and the operator's command read the environment", () => {
     const allowed =
-      /^(shared\/(core\/config\.ts|launcher\/)|api\/(admin|cli)\/main\.ts|workers\/core\/own-programs\.ts)/;
+      /^(shared\/(core\/config\.ts|launcher\/|operator\/)|api\/(admin|cli)\/main\.ts|workers\/core\/own-programs\.ts)/;
     expect(offenders(all, (source) => /process\.env/.test(source.text) && !allowed.test(source.path))).to.deep.equal(
       [],
     );

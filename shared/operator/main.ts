@@ -13,7 +13,8 @@ const node = carriedNode();
 if (node === null || Number.parseInt(process.versions.node, 10) >= MIN_MAJOR) {
   await import('../core/node-version.js');
   const { runOperator } = await import('./program.js');
-  process.exitCode = await runOperator(process.argv.slice(2));
+  const code = await runOperator(process.argv.slice(2));
+  if (code !== 0) process.exitCode = code;
 } else {
   const [, ...args] = process.argv;
   const child = spawn(node, args, { stdio: 'inherit', env: { ...process.env, RANVIER_PARENT: String(process.pid) } });

@@ -1,13 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Command, CommanderError } from 'commander';
 import { errorMessage } from '../core/error-registry.js';
 import { VERSION } from '../core/version.js';
 import { doctor } from './doctor.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
-/** Runs a command line of `ranvier` and returns its exit code: 1 if it failed, 2 if the command line is wrong. */
+/** Runs a command line of `ranvier`. Returns 1 if it failed, 2 if the command line is wrong. */
 export async function runOperator(args: readonly string[]): Promise<number> {
   let code = 0;
   const program = new Command('ranvier')
@@ -20,9 +19,7 @@ export async function runOperator(args: readonly string[]): Promise<number> {
     .description('run the whole platform in the foreground, with a database of its own (as "npm start" does)')
     .argument('[procfile]', "a Procfile that replaces the package's own")
     .action(async (procfile?: string) => {
-      // The launcher reads its argument from the command line, and runs until a signal.
-      process.argv.splice(2, Number.POSITIVE_INFINITY, ...(procfile === undefined ? [] : [procfile]));
-      await import('../launcher/launch.js');
+      await runPart('dist/shared/launcher/launch.js', procfile === undefined ? [] : [procfile]);
     });
   program
     .command('doctor')
@@ -38,13 +35,13 @@ export async function runOperator(args: readonly string[]): Promise<number> {
     .allowUnknownOption()
     .argument('[args...]')
     .action(async (_: string[], __: unknown, command: Command) => {
-      code = await runPart('dist/api/admin/main.js', command.args);
+      await runPart('dist/api/admin/main.js', command.args);
     });
   program
     .command('migrate')
     .description('bring the database at DATABASE_URL to this version')
     .action(async () => {
-      code = await runPart('dist/migrations/main.js', []);
+      await runPart('dist/migrations/main.js');
     });
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -56,11 +53,8 @@ export async function runOperator(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Runs another entry point of the package to its end and returns its exit code. */
-async function runPart(path: string, args: readonly string[]): Promise<number> {
-  const child = spawn(process.execPath, ['--enable-source-maps', join(PACKAGE_ROOT, path), ...args], {
-    stdio: 'inherit',
-  });
-  const [exitCode] = (await once(child, 'exit')) as [number | null];
-  return exitCode ?? 1;
+/** Runs another entry point of the package in this process. It reads its arguments, and sets its exit code, by itself. */
+async function runPart(path: string, args: readonly string[] = []): Promise<void> {
+  process.argv.splice(2, Number.POSITIVE_INFINITY, ...args);
+  await import(pathToFileURL(join(PACKAGE_ROOT, path)).href);
 }
