@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { Agent, setGlobalDispatcher } from 'undici';
 import { table } from '../chaos/entries.js';
 import { mochaGlobalTeardown, startTestPostgres } from '../support/postgres.js';
 import { BEHAVIOURS } from './behaviours.js';
@@ -9,6 +10,9 @@ import { CASES } from './run-cases.js';
  * `npm run attack -- --seed N [--minutes M] [--short] [--only <name>,…]`: exits with 1 if an attack reached its aim, or
  * if another tenant or the platform was harmed.
  */
+// A connection for each request: the platform closes idle ones, and a busy machine may show that to us too late.
+setGlobalDispatcher(new Agent({ pipelining: 0 }));
+
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
