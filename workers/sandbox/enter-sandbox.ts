@@ -6,7 +6,7 @@ import { capabilitiesOf } from './capabilities.js';
 import { type InnerCgroup, makeInnerCgroup } from './cgroup.js';
 import { deferred, userOfImage } from './container-config.js';
 import { tieGuard } from './entry-guard.js';
-import { stateOf } from './launch-container.js';
+import { OWN_MOUNTS, stateOf } from './launch-container.js';
 import { MAX_PROCESS_BYTES } from './process-table.js';
 import type { DetachedProcess, Entry, EntryCommand } from './sandbox.js';
 import { type Host, INIT_PATH, USUAL_PATH, VARIABLES_PATH, withoutPrivileges } from './sandbox-plan.js';
@@ -76,7 +76,18 @@ async function enterContainer(
   const files = ['--process', '/proc/self/fd/3', '--pid-file', pidFile];
   const exec = ['--root', stateOf(scratch), 'exec', ...files, ...cgroupOption(group), id];
   return {
-    argv: [...network, ...guard.tie, '/bin/sh', '-c', OPEN_AND_REMOVE, 'entry', file, runtime, ...exec],
+    argv: [
+      ...network,
+      ...guard.tie,
+      ...(isRootless ? [] : OWN_MOUNTS),
+      '/bin/sh',
+      '-c',
+      OPEN_AND_REMOVE,
+      'entry',
+      file,
+      runtime,
+      ...exec,
+    ],
     env: { PATH: USUAL_PATH.join(':') },
     async isRunning() {
       const own = await unlessAbsent(readFile(pidFile, 'utf8'));

@@ -37,20 +37,26 @@ export function stateOf(scratch: string): string {
   return join(scratch, 'state');
 }
 
+/**
+ * Arguments before the runtime that give it mounts of its own. While runc starts a command, it mounts its program in its
+ * state folder: if it is killed then, a mount on the host would stay, and the folder could not be removed. What the host
+ * unmounts is unmounted here too.
+ */
+export const OWN_MOUNTS: readonly string[] = ['unshare', '--mount', '--propagation', 'slave'];
+
 /** Returns arguments before the runtime that give it mounts which no other process sees. */
 function mountsOf({ host, plan }: Container): string[] {
   const { level, oci } = host;
-  const { mapped, image, directory, network, volumes } = plan;
-  const own = ['unshare', '--mount', '--propagation', 'private'];
+  const { mapped, image, directory, network } = plan;
   const volumesOf = volumeArguments(host, plan);
   // In a network's user namespace, the runtime may open its mounts only if they belong to that namespace.
-  const needsOwn = level === 'rootless' ? network != null : volumes.length > 0;
-  if (!mapped) return needsOwn ? [...own, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
+  const needsOwn = level !== 'rootless' || network != null;
+  if (!mapped) return needsOwn ? [...OWN_MOUNTS, ...volumesOf, ...pointArguments(host, plan)] : volumesOf;
   const root =
     mapped.process !== null && image !== null
       ? ['overlay', ['nodev', ...overlayLayers(oci, image, directory)].join(',')]
       : ['bind', oci.rootfs];
-  return [...own, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
+  return [...OWN_MOUNTS, ...volumesOf, '/bin/sh', oci.enter, ...root, MAPPED_ROOT];
 }
 
 /** The host as the container sees it: one with volumes has a root of its own. */

@@ -33,6 +33,21 @@ for (const level of LEVELS) {
       expect(await readFile(files.exit, 'utf8')).to.equal('5\n');
     });
 
+    it('mounts nothing on the host', async function () {
+      if (process.platform !== 'linux') this.skip();
+      let isStarting = true;
+      const found = new Set<string>();
+      const starts = Promise.all(Array.from({ length: 8 }, () => start('exit 0'))).finally(() => {
+        isStarting = false;
+      });
+      while (isStarting) {
+        const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+        for (const line of lines) if (line.includes(fixture.dataDir)) found.add(line);
+      }
+      for (const { running } of await starts) await ended(running);
+      expect([...found]).to.deep.equal([]);
+    });
+
     it('writes down the signal, and that memory was used up', async () => {
       const killed = await start('kill -9 $$');
       await ended(killed.running);
