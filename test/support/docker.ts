@@ -322,7 +322,10 @@ async function ended(child: ChildProcess): Promise<void> {
 }
 
 async function removeTree(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+  // On a read-only file system, rmdir fails with EROFS also where there is no folder.
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
+  if (entries === null) return;
+  for (const entry of entries) {
     if (entry.isDirectory()) await removeTree(join(folder, entry.name));
   }
   // Processes that were just killed may still be counted.
