@@ -82,6 +82,12 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   description: text(2000),
   dockerContext: relativePath('.'),
   dockerfilePath: relativePath('Dockerfile'),
+  dockerfileTarget: Type.String({
+    maxLength: 128,
+    pattern: '^([A-Za-z0-9][A-Za-z0-9_.-]*)?$',
+    description: 'empty, or the name of a stage: letters, digits, _, . and -',
+    default: '',
+  }),
   evictionPolicy: oneOf(
     'EvictionPolicy',
     [

@@ -16,6 +16,7 @@ export const FIELD_DESCRIPTIONS = {
   description: 'A text for people',
   dockerContext: 'The build context, below rootDirectory',
   dockerfilePath: 'The Dockerfile, below rootDirectory',
+  dockerfileTarget: 'The stage of the Dockerfile that is built; empty: the last one',
   evictionPolicy: 'What Redis evicts when its memory is full',
   healthCheckPath:
     'The path whose answer makes a replica ready; empty: a replica is ready when its port accepts connections',

@@ -84,6 +84,7 @@ describe('Workspace and catalog', () => {
       description: '',
       dockerContext: '.',
       dockerfilePath: 'Dockerfile',
+      dockerfileTarget: '',
       evictionPolicy: 'allkeys-lru',
       healthCheckPath: '',
       ignorePaths: [],

@@ -3,7 +3,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import type { PackedContent } from '../engine-images/pack-folders.js';
 import { below, fileInside, folderInside, textInside } from '../files/project-files.js';
-import { declaredArguments, guardDockerfile } from './dockerfile-guard.js';
+import { declaredArguments, guardDockerfile, stagesOf } from './dockerfile-guard.js';
 
 export interface DockerfileInput {
   /** Real paths of the repository's files and of the project's folder. */
@@ -11,6 +11,8 @@ export interface DockerfileInput {
   project: string;
   dockerContext: string;
   dockerfilePath: string;
+  /** The stage that is built; empty for the last one. */
+  dockerfileTarget: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
   /** The prefix of the platform's own images in its registry; null if there is no registry. */
@@ -37,7 +39,7 @@ const MAX_IGNORES_BYTES = 64 * 1024;
 /**
  * Reads the repository's own Dockerfile. `dockerContext` and `dockerfilePath` are relative to the project's folder. If
  * the Dockerfile is not there, looks for it in the context. Throws `BuildError` if a path does not exist or leads out
- * of the repository, or if `guardDockerfile` refuses the Dockerfile.
+ * of the repository, if it has no stage `dockerfileTarget`, or if `guardDockerfile` refuses the Dockerfile.
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
@@ -48,6 +50,7 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
       ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
       : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
   const written = (await textInside(app, below(app, path))) ?? '';
+  assertStage(written, input.dockerfileTarget);
   const dockerfile = isBelow(path, context) ? below(context, path) : OUTSIDE;
   const ignored =
     (await textInside(app, `${below(app, path)}.dockerignore`)) ?? (await textInside(context, '.dockerignore')) ?? '';
@@ -62,6 +65,15 @@ export async function readDockerfile(input: DockerfileInput): Promise<Dockerfile
     buildArgs,
     notes,
   };
+}
+
+function assertStage(dockerfile: string, target: string): void {
+  const stages = stagesOf(dockerfile);
+  // A number counts the stages.
+  const isStage = stages.includes(target.toLowerCase()) || /^\d+$/.test(target);
+  if (!target || isStage) return;
+  const has = stages.length === 0 ? 'names no stage' : `has: ${stages.join(', ')}`;
+  throw new BuildError(`dockerfileTarget "${target}" is no stage of the Dockerfile, which ${has}`);
 }
 
 function ignorePatterns(text: string): string[] {

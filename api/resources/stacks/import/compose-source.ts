@@ -14,7 +14,6 @@ const BUILD: ReadonlySet<string> = new Set([
   'network',
 ]);
 const REASONS: Readonly<Record<string, string>> = {
-  target: 'the last stage of the Dockerfile is built',
   dockerfile_inline: 'write it into a Dockerfile',
 };
 
@@ -37,7 +36,7 @@ export function sourceOf(
     if (name === '') lost(at, 'has neither an image nor a build');
     return { sourceType: 'image', image: name };
   }
-  const { dockerfile, ...more } = looseOf(build);
+  const { dockerfile, target, ...more } = looseOf(build);
   loseKeys(`${at}.build`, more, BUILD, REASONS, lost);
   const context = contextOf(build);
   const folder = folderOf(home, context);
@@ -49,6 +48,7 @@ export function sourceOf(
     buildMethod: 'dockerfile',
     ...(folder === null || folder === '' || from !== repository ? {} : { rootDirectory: folder }),
     ...(textOf(dockerfile) === '' ? {} : { dockerfilePath: textOf(dockerfile).replace(/^\.\//, '') }),
+    ...(textOf(target) === '' ? {} : { dockerfileTarget: textOf(target) }),
   };
 }
 
