@@ -10,6 +10,7 @@ import { replicasOfRelease } from '../../shared/services/wanted-replicas.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
 import { openSnapshot } from '../../shared/variables/snapshots.js';
 import { ReleaseError } from '../failures/explained-errors.js';
+import { aliasOf } from '../network/network-model.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import { deploymentParts } from './deployment-parts.js';
 import { releaseOfRun } from './release-of-run.js';
@@ -41,7 +42,7 @@ export async function loadReleaseSpec(
 ): Promise<ReleaseSpec> {
   const parts = await deploymentParts(db, deploymentId);
   if (!parts?.service || !parts.image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
-  const { deployment, service, image, snapshot, hasVolumes } = parts;
+  const { deployment, service, image, snapshot, hasVolumes, sharesName } = parts;
   const spec = {
     deploymentId,
     serviceId: service.id,
@@ -50,6 +51,7 @@ export async function loadReleaseSpec(
     kind: service.kind,
     hasVolumes,
     slug: service.slug,
+    alias: sharesName ? '' : aliasOf(service),
     environmentId: service.environment_id,
     configuration: {
       ...deployment.configuration,

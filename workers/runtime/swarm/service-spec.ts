@@ -120,7 +120,7 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
       },
       RestartPolicy: isRestarted ? { Condition: 'any', Delay: RESTART_DELAY_MS * 1e6, MaxAttempts: 0 } : RUN_ONCE,
       Placement: { Constraints: [...(region === 'auto' ? [] : [`node.labels.region==${region}`]), ...constraints] },
-      Networks: [{ Target: context.network, Aliases: [spec.slug] }],
+      Networks: [{ Target: context.network, Aliases: [spec.slug, ...(spec.alias ? [spec.alias] : [])] }],
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },
     Mode: { Replicated: { Replicas: 1 } },
