@@ -139,6 +139,7 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   scaling: oneOf('Scaling', ['manual', 'auto'], 'manual'),
   schedule: Type.String({ maxLength: MAX_SCHEDULE_LENGTH, format: 'cron', default: '0 * * * *' }),
   sourceType: oneOf('SourceType', ['repository', 'image', 'push'], 'repository'),
+  startArguments: Type.Array(text(4096), { maxItems: 100, default: [] }),
   startCommand: text(4096),
   targetCpu: integer(1, 100, 70),
   targetMemory: integer(1, 100, 80),

@@ -50,6 +50,8 @@ export const FIELD_DESCRIPTIONS = {
   scaling: 'Whether the number of replicas is fixed, or follows targetCpu and targetMemory',
   schedule: 'When a cron service runs: five fields, in timezone',
   sourceType: 'Whether a repository, an existing image, or what is pushed to the platform is deployed',
+  startArguments:
+    'Arguments of the ENTRYPOINT of an image or a Dockerfile, in place of its CMD; empty: those of CMD. startCommand takes precedence',
   startCommand: 'The command that starts the application; empty: detected',
   targetCpu: 'The average processor use of the replicas to aim for under automatic scaling, in per cent of the plan',
   targetMemory: 'The average memory use of the replicas to aim for under automatic scaling, in per cent of the plan',

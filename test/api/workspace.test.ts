@@ -115,6 +115,7 @@ describe('Workspace and catalog', () => {
       scaling: 'manual',
       schedule: '0 * * * *',
       sourceType: 'repository',
+      startArguments: [],
       startCommand: '',
       targetCpu: 70,
       targetMemory: 80,

@@ -131,6 +131,13 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         kinds: RUNNING,
       },
       {
+        name: 'startArguments',
+        label: 'Arguments of the image',
+        hint: "Given to the image's ENTRYPOINT in place of its CMD; one per line. The start command takes precedence",
+        effect: NEXT,
+        kinds: RUNNING,
+      },
+      {
         name: 'publishDirectory',
         label: 'Publish directory',
         hint: 'The folder with the files of a static site',
