@@ -17,6 +17,7 @@ export const FIELD_DESCRIPTIONS = {
   dockerContext: 'The build context, below rootDirectory',
   dockerfilePath: 'The Dockerfile, below rootDirectory',
   dockerfileTarget: 'The stage of the Dockerfile that is built; empty: the last one',
+  dockerfileText: 'A Dockerfile, in place of one of the repository; empty: that at dockerfilePath is built',
   evictionPolicy: 'What Redis evicts when its memory is full',
   healthCheckPath:
     'The path whose answer makes a replica ready; empty: a replica is ready when its port accepts connections',

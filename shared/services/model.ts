@@ -33,6 +33,16 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
   return kind === 'postgres' || kind === 'redis';
 }
 
+/**
+ * Returns the name that a service has for its neighbours beside its slug, which another workspace's service may have
+ * made longer: its own name, if it can be that of a host. Returns '' if there is none.
+ */
+export function aliasOf({ name, slug }: { name: string; slug: string }): string {
+  const alias = name.toLowerCase();
+  const isHost = /^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/.test(alias) && !/local|loopback/.test(alias);
+  return isHost && alias !== slug ? alias : '';
+}
+
 /** Returns the DNS label of a service's name. `suffix` makes it unique if the plain one is taken. */
 export function slugOf(name: string, suffix = ''): string {
   const label = name

@@ -85,6 +85,7 @@ describe('Workspace and catalog', () => {
       dockerContext: '.',
       dockerfilePath: 'Dockerfile',
       dockerfileTarget: '',
+      dockerfileText: '',
       evictionPolicy: 'allkeys-lru',
       healthCheckPath: '',
       ignorePaths: [],

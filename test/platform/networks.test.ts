@@ -169,7 +169,11 @@ describe('Networks of builds and replicas', function () {
   });
 
   it('a service with a longer slug is found by its own name in its environment, and a worker at its port', async () => {
-    const namesake = await serve('back', puppet('server.listen(4000)'), { ...inStaging, kind: 'worker' });
+    const namesake = await serve('back', puppet('server.listen(4000)'), {
+      ...inStaging,
+      kind: 'worker',
+      configuration: { startCommand: 'node server.js' },
+    });
     expect(namesake).to.have.property('internalHost').that.match(/^back-./);
     await eventually('its neighbour reaches it', async () => {
       const outcome = await inside(elsewhere, `return tryOut('back', 4000)`);

@@ -165,16 +165,6 @@ export interface Neighbour {
 }
 
 /**
- * Returns the name that a service has for its neighbours beside its slug, which another workspace's service may have
- * made longer: its own name, if it can be that of a host. Returns '' if there is none.
- */
-export function aliasOf({ name, slug }: { name: string; slug: string }): string {
-  const alias = name.toLowerCase();
-  const isHost = /^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/.test(alias) && !/local|loopback/.test(alias);
-  return isHost && alias !== slug ? alias : '';
-}
-
-/**
  * Returns the text of /etc/hosts for the sandboxes of a scope.
  * A replica has the name of its service there, and its alias. `localhost` is IPv4 only, so that an application that listens on it can be reached. Names of other machines in the
  * host's own file are kept.

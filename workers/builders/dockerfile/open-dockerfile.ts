@@ -13,11 +13,12 @@ export async function openDockerfile(
   { configuration, environment }: Pick<BuildRequest, 'configuration' | 'environment'>,
   { log, signal }: Pick<BuildContext, 'log' | 'signal'>,
 ): Promise<DockerfileBuild> {
-  const { dockerContext, dockerfilePath, dockerfileTarget } = configuration;
+  const { dockerContext, dockerfilePath, dockerfileTarget, dockerfileText } = configuration;
   const variables = { ...withoutPaths(buildEnvironment), CI: 'true', ...environment };
-  const paths = { ...places, dockerContext, dockerfilePath, dockerfileTarget };
+  const paths = { ...places, dockerContext, dockerfilePath, dockerfileTarget, dockerfileText };
   const build = await readFiles('readDockerfile', { ...paths, variables }, { signal });
-  await log(`Builds ${dockerfileTarget && `the stage ${dockerfileTarget} of `}the Dockerfile ${dockerfilePath}`);
+  const stage = dockerfileTarget ? `the stage ${dockerfileTarget} of ` : '';
+  await log(`Builds ${stage}the Dockerfile ${dockerfileText ? 'of the configuration' : dockerfilePath}`);
   for (const note of build.notes) await log(note, 'warn');
   return build;
 }

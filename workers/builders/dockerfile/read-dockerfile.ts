@@ -13,6 +13,8 @@ export interface DockerfileInput {
   dockerfilePath: string;
   /** The stage that is built; empty for the last one. */
   dockerfileTarget: string;
+  /** A Dockerfile in place of that of the repository; empty for none. */
+  dockerfileText: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
   /** The prefix of the platform's own images in its registry; null if there is no registry. */
@@ -44,26 +46,35 @@ const MAX_IGNORES_BYTES = 64 * 1024;
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
   const context = await folderInside(app, join(below(app, project), dockerContext), 'dockerContext');
-  const beside = await textInside(context, dockerfilePath);
-  const path =
-    beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
-      ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
-      : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
-  const written = (await textInside(app, below(app, path))) ?? '';
+  const { written, dockerfile, ignored } = input.dockerfileText
+    ? { written: input.dockerfileText, dockerfile: OUTSIDE, ignored: undefined }
+    : await dockerfileOf(app, project, context, dockerfilePath);
   assertStage(written, input.dockerfileTarget);
-  const dockerfile = isBelow(path, context) ? below(context, path) : OUTSIDE;
-  const ignored =
-    (await textInside(app, `${below(app, path)}.dockerignore`)) ?? (await textInside(context, '.dockerignore')) ?? '';
+  const ignore = ignorePatterns(ignored ?? (await textInside(context, '.dockerignore')) ?? '');
   const buildArgs = declared(written, variables);
   const { text, notes } = guardDockerfile(written, { buildArgs, ownPrefix });
   return {
     content: {
-      folders: [{ at: '', path: context, ignore: ignorePatterns(ignored) }],
+      folders: [{ at: '', path: context, ignore }],
       files: { [dockerfile]: text },
     },
     dockerfile,
     buildArgs,
     notes,
+  };
+}
+
+/** Returns a Dockerfile of the repository, its path in the context, and what its own file leaves out. */
+async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
+  const beside = await textInside(context, dockerfilePath);
+  const path =
+    beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
+      ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
+      : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
+  return {
+    written: (await textInside(app, below(app, path))) ?? '',
+    dockerfile: isBelow(path, context) ? below(context, path) : OUTSIDE,
+    ignored: await textInside(app, `${below(app, path)}.dockerignore`),
   };
 }
 

@@ -2,7 +2,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   addressOf,
-  aliasOf,
   chooseBlock,
   FIRST_SLOT,
   gatewayOf,
@@ -95,13 +94,5 @@ describe('Names of neighbours', () => {
     expect(hostsText(neighbours, '').split('\n').slice(2)).to.deep.equal([
       ...['10.64.0.3 db-x1 db', '10.64.0.4 db-x2', '10.64.0.6 web', '10.64.0.5 web-x1', ''],
     ]);
-  });
-
-  it('are made of names that a host can have', () => {
-    expect(aliasOf({ name: 'DB', slug: 'db-x1' })).to.equal('db');
-    expect(aliasOf({ name: 'my_db', slug: 'my-db' })).to.equal('my_db');
-    for (const name of ['db-x1', 'Two words', 'a.example', 'localhost', 'x\n1.2.3.4 y', '-a', 'a'.repeat(64)]) {
-      expect(aliasOf({ name, slug: 'db-x1' }), name).to.equal('');
-    }
   });
 });

@@ -155,6 +155,13 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     );
   });
 
+  it('builds a Dockerfile of the configuration, with files of the repository', async () => {
+    const dockerfileText = 'FROM local/tiny:latest\nCOPY a.txt /own.txt\nCMD ["cat", "/own.txt"]\n';
+    const configuration = { buildMethod: 'dockerfile' as const, dockerfileText };
+    const built = await fixture.build({ files: { 'a.txt': 'copied', Dockerfile: 'FROM nothing' }, configuration });
+    expect(await fixture.run(built.reference)).to.equal('copied');
+  });
+
   it('uses a Dockerfile if no other file tells what the project is', async () => {
     const { manifest } = await fixture.build({ files: { Dockerfile: 'FROM local/tiny:latest\nCMD ["true"]\n' } });
     expect(manifest.runtime).to.equal('docker');
