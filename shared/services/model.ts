@@ -34,8 +34,8 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
 }
 
 /**
- * Returns the name that a service has for its neighbours beside its slug, which another workspace's service may have
- * made longer: its own name, if it can be that of a host. Returns '' if there is none.
+ * Returns the name that a service has for its neighbours beside its slug; '' if there is none.
+ * It is the service's own name, if a host can have it: a slug may be longer, because another workspace has the plain one.
  */
 export function aliasOf({ name, slug }: { name: string; slug: string }): string {
   const alias = name.toLowerCase();

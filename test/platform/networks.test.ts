@@ -174,7 +174,9 @@ describe('Networks of builds and replicas', function () {
       kind: 'worker',
       configuration: { startCommand: 'node server.js' },
     });
-    expect(namesake).to.have.property('internalHost').that.match(/^back-./);
+    expect(namesake)
+      .to.have.property('internalHost')
+      .that.match(/^back-./);
     await eventually('its neighbour reaches it', async () => {
       const outcome = await inside(elsewhere, `return tryOut('back', 4000)`);
       if (outcome !== 'connected') throw new Error(String(outcome));

@@ -69,7 +69,7 @@ export function referenceTo(
   return undefined;
 }
 
-/** Returns what the URL of a database lacks that a text about it has: a driver, options, or another database. */
+/** Returns what a text has and the URL of its database lacks: a driver, options, or another database. */
 export function restOf({ kind, database }: ImportedDatabase, value: string): string {
   const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];
   const isUsual = kind === 'postgres' ? ['', database].includes(path) : ['', '0'].includes(path);

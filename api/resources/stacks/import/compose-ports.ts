@@ -11,13 +11,23 @@ const DEBUGGERS = new Set([2345, 5005, 5678, 5858, 9229, 9230]);
 /** Images that are reached by other services at a port of theirs. */
 const SERVERS: Readonly<Record<string, number>> = {
   ...{ mysql: 3306, mariadb: 3306, mongo: 27017, rabbitmq: 5672, memcached: 11211, elasticsearch: 9200, minio: 9000 },
-  ...{ nats: 4222, postgis: 5432, pgvector: 5432, postgres: 5432, meilisearch: 7700, redis: 6379, valkey: 6379, typesense: 8108, mailhog: 1025 },
+  ...{
+    nats: 4222,
+    postgis: 5432,
+    pgvector: 5432,
+    postgres: 5432,
+    meilisearch: 7700,
+    redis: 6379,
+    valkey: 6379,
+    typesense: 8108,
+    mailhog: 1025,
+  },
 };
 
 /** A longer text is no port, image or test of health. */
 const MAX_SHORT_LENGTH = 512;
 
-/** Returns the kind of a service, by the ports that it publishes or exposes, at which others name it, or by its image. */
+/** Returns the kind of a service. Its published and exposed ports, texts of others and its image decide. */
 export function kindOf(
   at: string,
   service: Loose,
@@ -33,7 +43,8 @@ export function kindOf(
   const closed = ports.filter((each) => !(isWeb && (each.port === port || (TLS.has(each.port) && isPlain(port)))));
   for (const each of new Map(closed.map((one) => [one.port, one])).values()) {
     if (each.isLocal || DEBUGGERS.has(each.port)) continue;
-    if (DATA.has(each.port)) lost(`${at}.ports`, `${each.port} is open to its neighbours, and to you by rnv connect`, 'note');
+    if (DATA.has(each.port))
+      lost(`${at}.ports`, `${each.port} is open to its neighbours, and to you by rnv connect`, 'note');
     else lost(`${at}.ports`, `${each.port} is open to its neighbours only: one HTTP port has an address`);
   }
   if (isWeb) return { kind: 'web', port };
@@ -66,6 +77,10 @@ export function healthOf(
   if (path !== null) return { healthCheckPath: path[1] ?? '/' };
   // A private service is ready when its port accepts connections, in any case.
   if (kind !== 'private')
-    lost(`${at}.healthcheck`, 'is no request to a path: the service is ready when its port accepts connections', 'note');
+    lost(
+      `${at}.healthcheck`,
+      'is no request to a path: the service is ready when its port accepts connections',
+      'note',
+    );
   return {};
 }

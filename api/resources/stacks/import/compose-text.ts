@@ -37,7 +37,7 @@ export function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
-/** Returns the words of a command as Compose reads it: with quotes and backslashes, and without a shell. */
+/** Returns the words of a command. Like Compose, reads quotes and backslashes, and uses no shell. */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
   let [word, quote, isWord] = ['', '', false];

@@ -94,7 +94,10 @@ export function variablesOf(
       if (secret !== undefined)
         lost(`${at}.environment.${key}`, `has a password of ${secret.name}, which the platform chooses: use its URL`);
       for (const name of named.filter((each) => !isHostName(each)))
-        lost(`${at}.environment.${key}`, `names the host ${name}, and neighbours cannot have this name: use another one`);
+        lost(
+          `${at}.environment.${key}`,
+          `names the host ${name}, and neighbours cannot have this name: use another one`,
+        );
       // Neighbours reach each other by their names, so that the address stays right.
       return [key, value];
     }),

@@ -28,7 +28,8 @@ export function volumesOf(
   const copies: Copy[] = [];
   const copied = ({ source, target, readOnly }: Mount, isHidden: boolean) => {
     const from = source.startsWith('.') ? folderOf(folder, source) : null;
-    if (service.build !== undefined || repository === '' || !from || (!readOnly && !isFile(source) && !isHidden)) return false;
+    if (service.build !== undefined || repository === '' || !from || (!readOnly && !isFile(source) && !isHidden))
+      return false;
     copies.push({ source: from, target });
     const what = `${target} is copied from ${from} of the repository into the image`;
     // A folder that is mounted hides what the image has there.
@@ -46,20 +47,23 @@ export function volumesOf(
       Object.values(volumes).map(({ mountPath }) => mountPath),
     );
     if (type === 'tmpfs') lost(`${at}.volumes`, `${path} is an ordinary folder, and not in memory`, 'note');
-    else if (type === 'bind' && (!isData(mount, service) || problem !== null) && copied(mount, problem !== null)) continue;
+    else if (type === 'bind' && (!isData(mount, service) || problem !== null) && copied(mount, problem !== null))
+      continue;
     else if (type === 'bind' && !isData(mount, service)) {
       const isBuilt = service.build !== undefined && source.startsWith('.');
       const why = isBuilt
         ? 'is in the image only if its Dockerfile copies it: check that it does'
         : 'is of the host and is not mounted: make an image with a Dockerfile that copies it';
       lose(path, `: ${source} ${why}`);
-    } else if (problem !== null) lose(path, ` ${problem}: no volume can be there. Let the service keep its data elsewhere`);
+    } else if (problem !== null)
+      lose(path, ` ${problem}: no volume can be there. Let the service keep its data elsewhere`);
     else if (Object.keys(volumes).length === MAX_VOLUMES)
       lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
       const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
-      // Of a folder of data, only the data is missing, which is never copied. Others may have files of the repository.
-      if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source))) lost(`${at}.volumes`, `${path}${what}`, 'note');
+      // Only the data is missing in a folder of data, and data is never copied. Others may have files of the repository.
+      if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
+        lost(`${at}.volumes`, `${path}${what}`, 'note');
       else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
       if (source !== '' && shared.has(source))
         lose(source, ' is shared by two services, and each gets its own: let one of them serve the files to the other');

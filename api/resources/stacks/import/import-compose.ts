@@ -64,7 +64,10 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
       return [];
     }
     if (waiting !== undefined)
-      lost(`services.${name}`, 'runs once and ends, and others wait for it: make it the preDeployCommand of one of them');
+      lost(
+        `services.${name}`,
+        'runs once and ends, and others wait for it: make it the preDeployCommand of one of them',
+      );
     if (needsDocker(service)) {
       lost(`services.${name}`, 'needs the socket of Docker, and is left out: the edge is the proxy of all services');
       return [];

@@ -42,8 +42,7 @@ export function importFile(format: ImportFormat, text: string, context: ImportCo
   }
   const lines = new Set<string>();
   const notes = new Set<string>();
-  const lost: Lost = (place, reason, kind) =>
-    void (kind === 'note' ? notes : lines).add(`${place}: ${reason}`);
+  const lost: Lost = (place, reason, kind) => void (kind === 'note' ? notes : lines).add(`${place}: ${reason}`);
   const { value, faults, files = {} } = read(format, text);
   if (faults.length > 0) throw refusal(faults);
   const imported = IMPORTERS[format](value, { ...context, files: { ...context.files, ...files } }, lost);

@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { aliasOf, isDataKind, isRouted, listensOnPort, SERVICE_KINDS, slugOf } from '../../../../shared/services/model.js';
+import {
+  aliasOf,
+  isDataKind,
+  isRouted,
+  listensOnPort,
+  SERVICE_KINDS,
+  slugOf,
+} from '../../../../shared/services/model.js';
 
 describe('What follows from the kind and the name of a service', () => {
   it('five kinds are built from a source, and two are servers with a volume', () => {

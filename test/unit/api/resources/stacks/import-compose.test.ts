@@ -121,7 +121,10 @@ volumes: { data: {} }
       'services.app.volumes: /srv/a.conf is copied from a.conf of the repository into the image',
       'services.app.volumes: /tmp/x is an ordinary folder, and not in memory',
     ]);
-    expect(entry).to.include({ dockerfileText: 'FROM ghost:5\nCOPY ["a.conf","/srv/a.conf"]\n', repository: REPOSITORY });
+    expect(entry).to.include({
+      dockerfileText: 'FROM ghost:5\nCOPY ["a.conf","/srv/a.conf"]\n',
+      repository: REPOSITORY,
+    });
   });
 
   it('keeps folders of data of a service that is built, and no others', () => {
