@@ -88,7 +88,7 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
     description: 'empty, or the name of a stage: letters, digits, _, . and -',
     default: '',
   }),
-  dockerfileText: Type.String({ maxLength: 16_384, default: '' }),
+  dockerfileText: text(4096),
   evictionPolicy: oneOf(
     'EvictionPolicy',
     [
