@@ -156,8 +156,9 @@ export const VOLUMES: readonly HostileCase[] = [
     },
   }),
   hostileCase({
-    name: 'volume: as many files as it takes',
+    name: 'volume: as many files as it takes, and a backup of them',
     rule: 3,
+    short: true,
     run: async (context) => {
       const { platform } = context;
       const [tenant] = context.tenants;
