@@ -57,8 +57,9 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
 }
 
 /**
- * Adds the ready replicas of every live release, with their usage, to the current step, and what volumes hold: those of
- * suspended and cron services too, as they were measured last. A sample is valid for `freshSeconds`.
+ * Adds the ready replicas of every live release, with their usage, to the current step.
+ * Adds what volumes hold, too: those of suspended and cron services as they were measured last. A sample is valid for
+ * `freshSeconds`.
  */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
   await rowsOf(
