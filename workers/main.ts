@@ -202,6 +202,7 @@ try {
       deploy_slots: config.workerConcurrency,
       run_slots: config.runConcurrency,
       network_isolation: sandbox.network !== null,
+      mounts_volumes: config.runtime === 'swarm' || sandbox.level !== 'none',
       runs_images: containers !== null || sandbox.runsImages,
       measures_usage: config.runtime === 'swarm' || sandbox.measuresUsage,
       enters_replicas: config.runtime === 'process',

@@ -12,14 +12,27 @@ const TONES: Readonly<Record<Change['action'], Tone>> = {
   replace: 'bad',
 };
 
+/** The most characters of a line with a value, and the most lines of one value. */
+const MAX_WIDTH = 100;
+const MAX_LINES = 12;
+
 /** Returns a plan as lines: each change with its fields, the deployed services, and warnings. */
 export function planLines(plan: StackPlan): { text: string; tone: Tone }[] {
   const lines: { text: string; tone: Tone }[] = [];
   for (const { action, kind, name, fields } of plan.changes) {
     lines.push({ text: `${SIGNS[action]} ${kind} ${oneLine(name)}`, tone: TONES[action] });
     for (const { path, from, to } of fields) {
-      const change = action === 'create' ? shown(to) : `${shown(from)} → ${shown(to)}`;
-      lines.push({ text: `    ${path.slice(1)}: ${change}`, tone: 'plain' });
+      const about = `    ${path.slice(1)}:`;
+      const [before, after] = [shownLines(from), shownLines(to)];
+      const change = action === 'create' ? after.join() : `${before.join()} → ${after.join()}`;
+      if (before.length + after.length === 2 && change.length <= MAX_WIDTH) {
+        lines.push({ text: `${about} ${change}`, tone: 'plain' });
+        continue;
+      }
+      lines.push({ text: about, tone: 'plain' });
+      const removed = action === 'create' ? [] : before.map((line) => `- ${line}`);
+      const signed = [...removed, ...after.map((line) => (action === 'create' ? line : `+ ${line}`))];
+      for (const line of signed) lines.push({ text: `      ${line}`, tone: 'plain' });
     }
   }
   if (plan.deploys.length > 0) {
@@ -46,7 +59,14 @@ export function planSummary({ changes }: StackPlan): string {
   return `${count(changes.length, 'change')}: ${parts.join(', ')}.`;
 }
 
-function shown(value: unknown): string {
-  if (value === null || value === undefined) return 'nothing';
-  return oneLine(typeof value === 'string' ? value : JSON.stringify(value)) || "''";
+/** Returns a value as lines: a text has its own, and what is long is shortened. */
+function shownLines(value: unknown): string[] {
+  if (value === null || value === undefined) return ['nothing'];
+  const text = typeof value === 'string' ? value.replace(/\n+$/, '') : JSON.stringify(value);
+  const lines = text.split('\n').map((line) => oneLine(line));
+  const shown = lines.slice(0, MAX_LINES).map((line) => {
+    return line.length > MAX_WIDTH ? `${line.slice(0, MAX_WIDTH)}… (${line.length} characters)` : line;
+  });
+  if (text === '') return ["''"];
+  return lines.length > MAX_LINES ? [...shown, `… ${count(lines.length - MAX_LINES, 'more line')}`] : shown;
 }

@@ -82,6 +82,13 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   description: text(2000),
   dockerContext: relativePath('.'),
   dockerfilePath: relativePath('Dockerfile'),
+  dockerfileTarget: Type.String({
+    maxLength: 128,
+    pattern: '^([A-Za-z0-9][A-Za-z0-9_.-]*)?$',
+    description: 'empty, or the name of a stage: letters, digits, _, . and -',
+    default: '',
+  }),
+  dockerfileText: text(4096),
   evictionPolicy: oneOf(
     'EvictionPolicy',
     [
@@ -133,6 +140,7 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   scaling: oneOf('Scaling', ['manual', 'auto'], 'manual'),
   schedule: Type.String({ maxLength: MAX_SCHEDULE_LENGTH, format: 'cron', default: '0 * * * *' }),
   sourceType: oneOf('SourceType', ['repository', 'image', 'push'], 'repository'),
+  startArguments: Type.Array(text(4096), { maxItems: 100, default: [] }),
   startCommand: text(4096),
   targetCpu: integer(1, 100, 70),
   targetMemory: integer(1, 100, 80),

@@ -16,6 +16,8 @@ export const FIELD_DESCRIPTIONS = {
   description: 'A text for people',
   dockerContext: 'The build context, below rootDirectory',
   dockerfilePath: 'The Dockerfile, below rootDirectory',
+  dockerfileTarget: 'The stage of the Dockerfile that is built; empty: the last one',
+  dockerfileText: 'A Dockerfile, in place of one of the repository; empty: that at dockerfilePath is built',
   evictionPolicy: 'What Redis evicts when its memory is full',
   healthCheckPath:
     'The path whose answer makes a replica ready; empty: a replica is ready when its port accepts connections',
@@ -49,6 +51,8 @@ export const FIELD_DESCRIPTIONS = {
   scaling: 'Whether the number of replicas is fixed, or follows targetCpu and targetMemory',
   schedule: 'When a cron service runs: five fields, in timezone',
   sourceType: 'Whether a repository, an existing image, or what is pushed to the platform is deployed',
+  startArguments:
+    'Arguments of the ENTRYPOINT of an image or a Dockerfile, in place of its CMD; empty: those of CMD. startCommand takes precedence',
   startCommand: 'The command that starts the application; empty: detected',
   targetCpu: 'The average processor use of the replicas to aim for under automatic scaling, in per cent of the plan',
   targetMemory: 'The average memory use of the replicas to aim for under automatic scaling, in per cent of the plan',

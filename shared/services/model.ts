@@ -33,6 +33,16 @@ export function isDataKind(kind: ServiceKind): kind is DataKind {
   return kind === 'postgres' || kind === 'redis';
 }
 
+/**
+ * Returns the name that a service has for its neighbours beside its slug; '' if there is none.
+ * It is the service's own name, if a host can have it: a slug may be longer, because another workspace has the plain one.
+ */
+export function aliasOf({ name, slug }: { name: string; slug: string }): string {
+  const alias = name.toLowerCase();
+  const isHost = /^[a-z0-9]([a-z0-9_-]{0,61}[a-z0-9])?$/.test(alias) && !/local|loopback/.test(alias);
+  return isHost && alias !== slug ? alias : '';
+}
+
 /** Returns the DNS label of a service's name. `suffix` makes it unique if the plain one is taken. */
 export function slugOf(name: string, suffix = ''): string {
   const label = name

@@ -4,6 +4,7 @@ import { conflict, invalidRequest } from '../core/error-registry.js';
 import { platformNames } from '../domains/commands.js';
 import { findEnvironment } from '../environments/store.js';
 import type { Keyring } from '../secrets/keyring.js';
+import { NO_VOLUMES, noWorkerMountsVolumes } from '../workers/store.js';
 import { readEnvironmentState } from './environment-store.js';
 import type { StackRow } from './model.js';
 import type { PlannedStack } from './plan.js';
@@ -50,6 +51,8 @@ export async function planDocument(
   const { problems, ...planned } = planStack({ stackId: stack?.id ?? null, wish, state, values });
   if (problems.length > 0) throw at(problems);
   planned.plan.warnings.push(...warnings);
+  const makesVolumes = planned.plan.changes.some(({ kind, action }) => kind === 'volume' && action === 'create');
+  if (makesVolumes && (await noWorkerMountsVolumes(db))) planned.plan.warnings.push(`An apply fails: ${NO_VOLUMES}`);
   return { ...planned, wish, stack, environmentId };
 }
 

@@ -5,6 +5,7 @@ import type { ServiceConfiguration } from '../services/configuration.js';
 import { isScalable } from '../services/model.js';
 import { planOf } from '../services/plan-catalog.js';
 import type { ServiceRow } from '../services/rows.js';
+import { NO_VOLUMES, noWorkerMountsVolumes } from '../workers/store.js';
 import { MAX_VOLUMES, mountPathProblem, VOLUME_KINDS, type VolumeRow } from './model.js';
 import {
   findVolume,
@@ -21,7 +22,8 @@ type LockedService = Pick<ServiceRow, 'id' | 'kind' | 'lifecycle_status' | 'conf
 /**
  * Adds a volume to a service, which the next release mounts. Throws invalid_request if the kind has no volumes or the
  * path would hide system files, capacity_exceeded beyond five volumes or the plan's storage, volume_single_replica if
- * the service can have several replicas, and conflict if the name or path is taken or the service is being deleted.
+ * the service can have several replicas, and conflict if the name or path is taken, the service is being deleted, or no
+ * online worker mounts volumes.
  */
 export async function addVolume(
   trx: Transaction,
@@ -44,6 +46,7 @@ export async function addVolume(
   }
   assertFitsPlan([...volumes.map((volume) => volume.size_gb), sizeGb], service.configuration.plan);
   assertSingleReplica(service, service.configuration);
+  if (await noWorkerMountsVolumes(trx)) throw conflict(`The service cannot have a volume: ${NO_VOLUMES}`);
   const id = uuidv7();
   await insertVolume(trx, { id, service_id: service.id, name, mount_path: mountPath, size_gb: sizeGb });
   return found(await findVolume(trx, service.id, id));

@@ -11,9 +11,9 @@ export async function recordHeartbeat(db: Db, worker: Heartbeat): Promise<void> 
   await rowsOf(
     db,
     `insert into workers (id, host, host_id, pid, version, queues, deploy_slots, run_slots, network_isolation, measures_usage,
-                          runs_images, enters_replicas, data_kinds, running, event_loop_p99_ms)
+                          runs_images, mounts_volumes, enters_replicas, data_kinds, running, event_loop_p99_ms)
      values (:id, :host, :host_id, :pid, :version, :queues, :deploy_slots, :run_slots, :network_isolation, :measures_usage,
-             :runs_images, :enters_replicas, :data_kinds, :running,
+             :runs_images, :mounts_volumes, :enters_replicas, :data_kinds, :running,
              :event_loop_p99_ms)
      on conflict (id) do update
        set seen_at = now(), running = excluded.running, event_loop_p99_ms = excluded.event_loop_p99_ms`,
@@ -60,6 +60,16 @@ export async function workersOnline(db: Db): Promise<WorkerAbilities> {
   };
 }
 
+/** Returns true if workers are online and none of them mounts volumes. */
+export async function noWorkerMountsVolumes(db: Db): Promise<boolean> {
+  const workers = await onlineWorkers(db);
+  return workers.length > 0 && !workers.some((worker) => worker.mounts_volumes);
+}
+
+/** What a user who asks for a volume is told if no worker mounts one. */
+export const NO_VOLUMES =
+  'no host here mounts volumes: the workers run commands without containers. Install runc and conmon, and start them again';
+
 /** Deletes workers that have been silent for an hour. */
 export async function forgetSilentWorkers(db: Db): Promise<void> {
   await db.raw(`delete from workers where seen_at < now() - interval '1 hour'`);
@@ -89,6 +99,8 @@ export interface WorkerRow {
   run_slots: number;
   network_isolation: boolean;
   runs_images: boolean;
+  /** False if its host runs hosted code without containers. */
+  mounts_volumes: boolean;
   measures_usage: boolean;
   /** True if the worker can start commands beside its replicas. */
   enters_replicas: boolean;

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { expectError, type Json, newService, type TestApi, type TestWorkspace, useTestApi } from '../support/api.js';
+import { makeWorker } from '../support/factories.js';
 import { pretendLive } from '../support/records.js';
 
 const UPLOADS = { name: 'uploads', mountPath: '/data', sizeGb: 1 };
@@ -49,6 +50,17 @@ describe('Volumes', () => {
       if (['web', 'private', 'worker', 'cron'].includes(kind)) expect(answer.status, kind).to.equal(201);
       else expectError(answer, 400, 'invalid_request');
     }
+  });
+
+  it('are refused while no online worker mounts any: 409 with what to install', async () => {
+    const plain = await makeWorker(api.db, 1);
+    await api.db('workers').where({ id: plain }).update({ mounts_volumes: false });
+    const refused = await post(UPLOADS);
+    expectError(refused, 409, 'conflict');
+    expect(refused.body.error.message).to.contain('Install runc and conmon');
+    const able = await makeWorker(api.db, 1);
+    await create(UPLOADS);
+    await api.db('workers').whereIn('id', [plain, able]).delete();
   });
 
   it('refuse paths that hide the system, relative ones and bad names: 400 with the path', async () => {

@@ -49,7 +49,7 @@ async function growthOf({ processes }: Platform, before: number): Promise<string
 }
 
 /** The resident memory of the API and the workers, in MiB. */
-async function memoryOf({ processes }: Pick<Platform, 'processes'>): Promise<number> {
+export async function memoryOf({ processes }: Pick<Platform, 'processes'>): Promise<number> {
   const serving = processes.filter(({ name, ended }) => name !== 'edge' && !ended);
   const sizes = serving.map(async ({ child: { pid } }) => {
     const status = await readFile(`/proc/${pid}/status`, 'latin1').catch(() => '');

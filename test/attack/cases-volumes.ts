@@ -2,13 +2,16 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { diskRoom } from '../../workers/sandbox/disk-guard.js';
 import { canMountImages } from '../../workers/volumes/volume-image.js';
 import { act, deploy, type Service } from '../support/deployments.js';
 import type { Platform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
+import { takeBackup } from './backups.js';
 import { answering } from './cases-hosted.js';
+import { memoryOf } from './cases-remote.js';
 import { type CaseContext, type HostileCase, harmed, hostileCase, unless } from './hostile-case.js';
 import type { HostileTenant } from './hostile-tenant.js';
 
@@ -17,6 +20,10 @@ const STARTER = { plan: 'starter' };
 /** More than the volume has, for a host that only counts. */
 const MAX_BYTES = 1_300_000_000;
 const MAX_FILES = 150_000;
+const BACKUP_MS = 300_000;
+const WATCH_MS = 200;
+/** What the platform takes more at most, whatever the number of files that a backup has, in MB. */
+const MAX_BACKUP_MB = 300;
 /** What the platform writes meanwhile for others, in bytes. */
 const MAX_OTHERS = 400_000_000;
 const ATTACK_MS = 60_000;
@@ -76,6 +83,27 @@ async function neighbour(platform: Platform, name: string): Promise<Service> {
   return service;
 }
 
+/**
+ * Takes a backup of the service. Returns what is wrong about its end, which may be a clear error, its seconds, and the
+ * memory of the API and the workers, at its most.
+ */
+async function backedUp({ platform, tenants: [tenant] }: CaseContext, { id }: Service) {
+  const begun = Date.now();
+  const state = { isOver: false, mostMb: 0 };
+  const watch = async () => {
+    for (; !state.isOver; await delay(WATCH_MS)) state.mostMb = Math.max(state.mostMb, await memoryOf(platform));
+  };
+  const before = await memoryOf(platform);
+  const watching = watch();
+  const fault = await takeBackup(tenant.client, id, BACKUP_MS).then(
+    () => '',
+    ({ message }: Error) => unless(/^the backup failed: .{20}/.test(message), message),
+  );
+  state.isOver = true;
+  await watching;
+  return { fault, seconds: (Date.now() - begun) / 1000, moreMb: state.mostMb - before };
+}
+
 /** True if volumes have file systems of their own. */
 const hasFileSystems = async ({ user, dataDir }: Platform) => user === null && (await canMountImages(dataDir));
 
@@ -128,8 +156,9 @@ export const VOLUMES: readonly HostileCase[] = [
     },
   }),
   hostileCase({
-    name: 'volume: as many files as it takes',
+    name: 'volume: as many files as it takes, and a backup of them',
     rule: 3,
+    short: true,
     run: async (context) => {
       const { platform } = context;
       const [tenant] = context.tenants;
@@ -145,7 +174,8 @@ export const VOLUMES: readonly HostileCase[] = [
         const answer = await ask();
         const volume = await volumeOf(tenant, service);
         await eventually('it is measured', async () => (await volumeOf(tenant, service)).usedBytes > 0, GONE_MS);
-        return { answer, volume, stored: (await platform.visit(other)).body };
+        const backup = await backedUp(context, service);
+        return { answer, volume, backup, stored: (await platform.visit(other)).body };
       });
       if (seen !== null) await gone(platform, seen.volume);
       return { begun, seen, isHard: await hasFileSystems(platform) };
@@ -153,7 +183,10 @@ export const VOLUMES: readonly HostileCase[] = [
     check: ({ begun, seen, isHard }, context) => {
       if (seen === null) return NOT_LIVE;
       if (seen.stored !== 'stored') return `a neighbour's volume answers ${seen.stored}`;
-      return unless(!isHard || seen.answer === 'ENOSPC', seen.answer) || harmed(context, 'write', begun, WRITE_MS);
+      const { answer, backup } = seen;
+      if (backup.fault !== '') return backup.fault;
+      if (backup.moreMb > MAX_BACKUP_MB) return `the platform took ${backup.moreMb} MB more while it copied the files`;
+      return unless(!isHard || answer === 'ENOSPC', answer) || harmed(context, 'write', begun, WRITE_MS);
     },
   }),
   hostileCase({

@@ -142,6 +142,22 @@ describe(`Images on a host with an OCI runtime${REASON === '' ? '' : `: ${REASON
     expect((await visit(service.url, platform.edgePort, '/b.txt')).status).to.equal(404);
     expect(await fixture.bodyOf(service.url, '/here.txt')).to.equal('a here-document\n');
     expect(await fixture.bodyOf(service.url, '/shell.txt')).to.match(/^shell .*u/);
+    const startArguments = ['-f', '-p', '8081', '-h', '/www'];
+    const made = { dockerfileTarget: 'made', startArguments };
+    await client.expect('PATCH', `/services/${service.id}`, { configuration: made });
+    await deploy(client, service.id);
+    expect(await bodyOf(service.url)).to.equal('built\n');
+    expect((await visit(service.url, platform.edgePort, '/a.txt')).status).to.equal(404);
+    const dockerfileText = `FROM ${fixture.registry.address}/base:1\nCOPY a.txt /www/index.html\n`;
+    const configuration = { dockerfileTarget: '', dockerfileText };
+    await client.expect('PATCH', `/services/${service.id}`, { configuration });
+    await deploy(client, service.id);
+    expect(await bodyOf(service.url)).to.equal('a file');
+    await client.expect('PATCH', `/services/${service.id}`, {
+      configuration: { dockerfileTarget: 'other', dockerfileText: '' },
+    });
+    const other = await ended(client, service.id, (await queueDeploy(client, service.id)).id);
+    expect(other.error).to.contain('dockerfileTarget "other" is no stage of the Dockerfile, which has: made');
   });
 
   it('have HEALTHCHECK, SHELL and ONBUILD of their base', async () => {

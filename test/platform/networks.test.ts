@@ -26,6 +26,7 @@ describe('Networks of builds and replicas', function () {
   let elsewhere: Service;
   let alone: Service;
   let service: Server;
+  let inStaging: Placement;
   let stopped = false;
 
   before(async () => {
@@ -46,11 +47,12 @@ describe('Networks of builds and replicas', function () {
       { name: 'Staging' },
     );
     const inProduction = { projectId, environmentId: production?.id };
+    inStaging = { projectId, environmentId: staging.id };
     [front, back, alone, elsewhere] = await Promise.all([
       serve('front', puppet(), inProduction),
       serve('back', puppet(), { ...inProduction, kind: 'private' }),
       serve('alone', puppet(), { ...inProduction, configuration: { privateNetworking: false } }),
-      serve('elsewhere', puppet(), { projectId, environmentId: staging.id }),
+      serve('elsewhere', puppet(), inStaging),
     ]);
   });
   beforeEach(function () {
@@ -164,6 +166,24 @@ describe('Networks of builds and replicas', function () {
     expect(await inside(front, `return tryOut('elsewhere', 8000)`)).to.be.oneOf(['ENOTFOUND', 'EAI_AGAIN']);
     expect(await inside(alone, `return tryOut('back', 8000)`)).to.be.oneOf(['ENOTFOUND', 'EAI_AGAIN']);
     expect(await inside(alone, `return tryOut('${await addressOf(back)}', 8000)`)).to.equal('EHOSTUNREACH');
+  });
+
+  it('a service with a longer slug is found by its own name in its environment, and a worker at its port', async () => {
+    const namesake = await serve('back', puppet('server.listen(4000)'), {
+      ...inStaging,
+      kind: 'worker',
+      configuration: { startCommand: 'node server.js' },
+    });
+    expect(namesake)
+      .to.have.property('internalHost')
+      .that.match(/^back-./);
+    await eventually('its neighbour reaches it', async () => {
+      const outcome = await inside(elsewhere, `return tryOut('back', 4000)`);
+      if (outcome !== 'connected') throw new Error(String(outcome));
+      return true;
+    });
+    expect(await inside(front, `return tryOut('back', 8000)`)).to.equal('connected');
+    expect(await act(platform.client, namesake.id, 'suspend')).to.equal('succeeded');
   });
 
   it('a neighbour that is replaced is found at its new address', async () => {

@@ -100,6 +100,7 @@ export async function makeWorker(db: Db, slots: number): Promise<string> {
     run_slots: slots,
     network_isolation: false,
     runs_images: false,
+    mounts_volumes: true,
     measures_usage: false,
     enters_replicas: false,
     data_kinds: [],

@@ -104,7 +104,7 @@ export class DataServices implements DataHost {
       writable: [volume.data],
       tools,
       port,
-      network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug },
+      network: { scope: scopeOf(spec), use: 'application', hostName: spec.slug, alias: spec.alias ?? '' },
     };
   }
 

@@ -224,8 +224,8 @@ export class HostNetwork {
     for (const outside of ready) {
       const slot = await this.#slotAt(outside);
       if (slot === null || slot.releasedAt !== null || slot.hostName === '') continue;
-      const { scope, hostName } = slot;
-      neighbours.set(scope, [...(neighbours.get(scope) ?? []), { hostName, address: this.#addressOf(slot) }]);
+      const { scope, hostName, alias = '' } = slot;
+      neighbours.set(scope, [...(neighbours.get(scope) ?? []), { hostName, alias, address: this.#addressOf(slot) }]);
     }
     await this.#names.publish(neighbours);
   }

@@ -10,6 +10,8 @@ export interface NetworkSpec {
   use: NetworkUse;
   /** The name by which neighbours reach it once it is ready; '' for none. */
   hostName: string;
+  /** A further name, in this scope only. */
+  alias?: string;
 }
 
 /** One namespace with its link and its address. */
@@ -21,6 +23,7 @@ export interface NetworkSlot {
   scope: string;
   use: NetworkUse;
   hostName: string;
+  alias?: string;
   /** The port at which the host reaches the sandbox, if the host cannot reach its own address. */
   entry?: Entry | null;
   /** When the slot was released, in milliseconds since the epoch; null while it is in use. */
@@ -158,11 +161,12 @@ function textOf(number: number): string {
 export interface Neighbour {
   hostName: string;
   address: string;
+  alias?: string;
 }
 
 /**
  * Returns the text of /etc/hosts for the sandboxes of a scope.
- * `localhost` is IPv4 only, so that an application that listens on it can be reached. Names of other machines in the
+ * A replica has the name of its service there, and its alias. `localhost` is IPv4 only, so that an application that listens on it can be reached. Names of other machines in the
  * host's own file are kept.
  */
 export function hostsText(neighbours: readonly Neighbour[], hostFile: string): string {
@@ -172,7 +176,12 @@ export function hostsText(neighbours: readonly Neighbour[], hostFile: string): s
   });
   const sorted = [...neighbours].sort((a, b) => (`${a.hostName} ${a.address}` < `${b.hostName} ${b.address}` ? -1 : 1));
   const lines = ['127.0.0.1 localhost', '::1 ip6-localhost ip6-loopback', ...kept];
-  return [...lines, ...sorted.map(({ hostName, address }) => `${address} ${hostName}`), ''].join('\n');
+  // A host name takes precedence over an alias, and the first of two services over the other.
+  const owners = new Map([...sorted.toReversed().map(({ hostName, alias }) => [alias ?? '', hostName] as const)]);
+  for (const { hostName } of sorted) owners.set(hostName, hostName);
+  const namesOf = ({ hostName, alias = '' }: Neighbour) =>
+    alias !== '' && owners.get(alias) === hostName ? `${hostName} ${alias}` : hostName;
+  return [...lines, ...sorted.map((each) => `${each.address} ${namesOf(each)}`), ''].join('\n');
 }
 
 function isOwnName(address: string): boolean {

@@ -10,6 +10,7 @@ const SERVICE = [
   'workspace_id',
   'environment_id',
   'kind',
+  'name',
   'slug',
   'user_number',
   'configuration',
@@ -28,6 +29,8 @@ export interface DeploymentParts {
   image: Pick<ImageRow, (typeof IMAGE)[number]> | null;
   snapshot: Pick<SnapshotRow, (typeof SNAPSHOT)[number]> | null;
   hasVolumes: boolean;
+  /** True if another service has the name of this one as a name in its private network. */
+  sharesName: boolean;
 }
 
 function partsSql(from: string): string {
@@ -35,7 +38,10 @@ function partsSql(from: string): string {
     names.map((name) => `${table}.${name} as "${table}.${name}"`).join(', ');
   const own = DEPLOYMENT_COLUMNS.map((name) => `d.${name}`).join(', ');
   return `select ${own}, ${columns('service', SERVICE)}, ${columns('image', IMAGE)}, ${columns('snapshot', SNAPSHOT)},
-      exists (select from volumes v where v.service_id = d.service_id and v.removed_at is null) as has_volumes
+      exists (select from volumes v where v.service_id = d.service_id and v.removed_at is null) as has_volumes,
+      exists (select from services other where other.workspace_id = service.workspace_id and other.id <> service.id
+                 and other.environment_id is not distinct from service.environment_id and other.deleted_at is null
+                 and lower(service.name) in (other.slug, lower(other.name))) as shares_name
     from ${from} d
     left join services service on service.id = d.service_id and service.deleted_at is null
     left join images image on image.id = d.image_id
@@ -52,6 +58,7 @@ function partsOf(row: Record<string, unknown>): DeploymentParts {
     image: part('image', IMAGE),
     snapshot: part('snapshot', SNAPSHOT),
     hasVolumes: row.has_volumes,
+    sharesName: row.shares_name,
   } as unknown as DeploymentParts;
 }
 

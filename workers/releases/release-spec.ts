@@ -5,6 +5,7 @@ import { pushedAddress } from '../../shared/pushes/model.js';
 import { findRun } from '../../shared/runs/store.js';
 import type { Keyring } from '../../shared/secrets/keyring.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
+import { aliasOf } from '../../shared/services/model.js';
 import { isPushSource } from '../../shared/services/service-source.js';
 import { replicasOfRelease } from '../../shared/services/wanted-replicas.js';
 import { addressForWorkspace } from '../../shared/ssh/model.js';
@@ -41,7 +42,7 @@ export async function loadReleaseSpec(
 ): Promise<ReleaseSpec> {
   const parts = await deploymentParts(db, deploymentId);
   if (!parts?.service || !parts.image) throw new ReleaseError(`deployment ${deploymentId} has no image to run`);
-  const { deployment, service, image, snapshot, hasVolumes } = parts;
+  const { deployment, service, image, snapshot, hasVolumes, sharesName } = parts;
   const spec = {
     deploymentId,
     serviceId: service.id,
@@ -50,6 +51,7 @@ export async function loadReleaseSpec(
     kind: service.kind,
     hasVolumes,
     slug: service.slug,
+    alias: sharesName ? '' : aliasOf(service),
     environmentId: service.environment_id,
     configuration: {
       ...deployment.configuration,

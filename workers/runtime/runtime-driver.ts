@@ -15,6 +15,8 @@ export interface ReleaseSpec {
   hasVolumes?: boolean;
   /** The service's name at the edge and in its private network. */
   slug: string;
+  /** A further name in its private network; '' or absent for none. */
+  alias?: string;
   /** Services of one environment share a private network; null if the service is in no environment. */
   environmentId: string | null;
   configuration: ServiceConfiguration;

@@ -57,22 +57,29 @@ export async function recordSamples(db: Db, samples: readonly ReplicaSample[]): 
 }
 
 /**
- * Adds the ready replicas of every live release, with their usage, to the current step. Adds what the volumes hold, too. A sample is valid for
+ * Adds the ready replicas of every live release, with their usage, to the current step.
+ * Adds what volumes hold, too: those of suspended and cron services as they were measured last. A sample is valid for
  * `freshSeconds`.
  */
 export async function foldUsage(db: Db, freshSeconds: number): Promise<void> {
   await rowsOf(
     db,
     `insert into service_metrics as m (service_id, step, at, counts, replicas, samples, cpu, memory, volume_bytes)
-     select r.service_id, ${FINEST.step}, date_bin('${FINEST.step} seconds', now(), 'epoch'), 1,
-            count(*) filter (where r.state = 'ready'), count(x.cpu), coalesce(sum(x.cpu), 0), coalesce(sum(x.memory), 0),
-            (select sum(v.used_bytes)::bigint from volumes v
-              where v.service_id = r.service_id and v.removed_at is null and v.measured_at is not null)
-       from replicas r join services s on s.id = r.service_id and s.live_deployment_id = r.deployment_id
-       left join replica_samples x on x.replica_id = r.id and x.attempt = r.restarts and r.state = 'ready'
-                                  and x.sampled_at > now() - make_interval(secs => ?)
-      where r.run_id is null and r.state <> 'stopped' and r.desired = 'running' and s.deleted_at is null
-      group by r.service_id order by r.service_id
+     with used as (
+       select r.service_id, count(*) filter (where r.state = 'ready') as replicas, count(x.cpu) as samples,
+              coalesce(sum(x.cpu), 0) as cpu, coalesce(sum(x.memory), 0) as memory
+         from replicas r join services s on s.id = r.service_id and s.live_deployment_id = r.deployment_id
+         left join replica_samples x on x.replica_id = r.id and x.attempt = r.restarts and r.state = 'ready'
+                                    and x.sampled_at > now() - make_interval(secs => ?)
+        where r.run_id is null and r.state <> 'stopped' and r.desired = 'running' and s.deleted_at is null
+        group by r.service_id
+     ), held as (
+       select v.service_id, sum(v.used_bytes)::bigint as bytes from volumes v join services s on s.id = v.service_id
+        where v.removed_at is null and v.measured_at is not null and s.deleted_at is null group by v.service_id
+     )
+     select service_id, ${FINEST.step}, date_bin('${FINEST.step} seconds', now(), 'epoch'), 1, coalesce(replicas, 0),
+            coalesce(samples, 0), coalesce(cpu, 0), coalesce(memory, 0), bytes
+       from used full join held using (service_id) order by service_id
      on conflict (service_id, step, at) do update
        set counts = m.counts + 1, replicas = m.replicas + excluded.replicas, samples = m.samples + excluded.samples,
            cpu = m.cpu + excluded.cpu, memory = m.memory + excluded.memory,

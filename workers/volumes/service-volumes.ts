@@ -16,7 +16,7 @@ import { CONTENT } from '../sandbox/volume-mounts.js';
 import { folderBytes } from './folder-bytes.js';
 import { isHeld } from './holds.js';
 import { VolumeFolder } from './volume-folder.js';
-import { canMountImages, extendImage, hasImage, makeImage } from './volume-image.js';
+import { canMountImages, extendImage, hasImage, imageUsedBytes, makeImage } from './volume-image.js';
 import { decideVolume, GIGABYTE, volumeState } from './volume-model.js';
 import { ended, spawnInVolume, type VolumeContent } from './volume-program.js';
 import { forgetVolume, recordMade, volumesToRemove } from './volume-store.js';
@@ -63,7 +63,7 @@ export class ServiceVolumes {
   async usedBytes(volume: Pick<VolumeRow, 'id' | 'service_id'>, pid: number | null): Promise<number | null> {
     const { folder, data } = this.folderOf(volume);
     if (!(await hasImage(folder))) return folderBytes(data);
-    if (pid === null) return null;
+    if (pid === null) return imageUsedBytes(folder);
     const { blocks, bfree, bsize } = await statfs(`/proc/${pid}/root${data}`);
     return (blocks - bfree) * bsize;
   }

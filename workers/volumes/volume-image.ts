@@ -10,7 +10,7 @@ import { diskRoom } from '../sandbox/disk-guard.js';
 import { reserveOf } from '../sandbox/disk-model.js';
 import { isRoot } from '../sandbox/service-users.js';
 import { CONTENT, IMAGE } from '../sandbox/volume-mounts.js';
-import { fileSystemBytes } from './volume-model.js';
+import { fileSystemBytes, fileSystemUsedBytes } from './volume-model.js';
 
 /** The file system: all of it is the tenant's, and its journal is small. Blocks that are free stay allocated in the image. */
 const MAKE_FILE_SYSTEM = ['-q', '-F', '-m', '0', '-J', 'size=8', '-b', '4096', '-E', 'nodiscard'];
@@ -73,10 +73,18 @@ export async function extendImage(folder: string, bytes: number): Promise<boolea
   const path = join(folder, IMAGE);
   const size = (await stat(path)).size;
   if (size < bytes) await allocateInRoom(path, bytes);
-  const file = await open(path, 'r');
+  return Math.max(size, bytes) - (fileSystemBytes(await beginningOf(path)) ?? 0) >= BLOCK_BYTES;
+}
+
+/** Returns the bytes that an image holds that nothing has mounted; null if it does not say. */
+export async function imageUsedBytes(folder: string): Promise<number | null> {
+  return fileSystemUsedBytes(await beginningOf(join(folder, IMAGE)));
+}
+
+async function beginningOf(image: string): Promise<Buffer> {
+  const file = await open(image, 'r');
   try {
-    const { buffer } = await file.read(Buffer.alloc(SUPERBLOCK_END), 0, SUPERBLOCK_END, 0);
-    return Math.max(size, bytes) - (fileSystemBytes(buffer) ?? 0) >= BLOCK_BYTES;
+    return (await file.read(Buffer.alloc(SUPERBLOCK_END), 0, SUPERBLOCK_END, 0)).buffer;
   } finally {
     await file.close();
   }

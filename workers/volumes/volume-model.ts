@@ -65,3 +65,18 @@ export function fileSystemBytes(start: Buffer): number | null {
   if (start.length < SUPERBLOCK + 64 || start.readUInt16LE(SUPERBLOCK + 56) !== 0xef53) return null;
   return start.readUInt32LE(SUPERBLOCK + 4) * 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
 }
+
+/**
+ * Returns the bytes that an ext4 file system holds, by its beginning; null if it does not say.
+ * They are exact while nothing has it mounted.
+ */
+export function fileSystemUsedBytes(start: Buffer): number | null {
+  const SUPERBLOCK = 1024;
+  const bytes = fileSystemBytes(start);
+  if (bytes === null || start.length < SUPERBLOCK + 588) return null;
+  const block = 1024 * 2 ** start.readUInt32LE(SUPERBLOCK + 24);
+  // Its own tables and its journal, which statfs does not count either.
+  const overhead = start.readUInt32LE(SUPERBLOCK + 584);
+  const free = start.readUInt32LE(SUPERBLOCK + 12);
+  return overhead === 0 ? null : Math.max(0, bytes - (overhead + free) * block);
+}

@@ -1,9 +1,15 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, normalize, relative, resolve, sep } from 'node:path';
 import type { StackImportFormat } from '../api-types.js';
 import type { Cli } from '../cli.js';
 import { CliError, EXIT } from '../exit-codes.js';
 import { oneLine } from '../terminal-text.js';
+
+interface Answer {
+  document: string;
+  lost: string[];
+  notes: string[];
+}
 
 export interface ImportOptions {
   format?: string;
@@ -34,17 +40,19 @@ export async function importFile(cli: Cli, file: string, options: ImportOptions)
     throw new CliError(EXIT.usage, `${FILE} exists: --force overwrites it`);
   }
   const api = await cli.client();
+  const folder = await folderInRepository(dirname(path));
   const body = {
     format,
     document: format === 'heroku' ? await withProcfile(path, text) : text,
-    folder: await folderInRepository(dirname(path)),
-    files: format === 'compose' ? await filesBeside(path, text) : {},
+    folder,
+    files: format === 'compose' ? await filesBeside(path, text, folder) : {},
     ...(options.repository === undefined ? {} : { repository: options.repository }),
   };
-  const { document, lost } = await api.write<{ document: string; lost: string[] }>('POST', '/stacks/import', body);
+  const { document, lost, notes } = await api.write<Answer>('POST', '/stacks/import', body);
   await writeFile(target, document);
-  if (cli.json) return cli.terminal.json({ file: target, format, lost });
+  if (cli.json) return cli.terminal.json({ file: target, format, lost, notes });
   for (const line of lost) cli.terminal.complain(oneLine(line));
+  for (const line of notes) cli.terminal.complain(`note: ${oneLine(line)}`);
   cli.terminal.say(`Wrote ${FILE}. See what it would change with rnv plan`);
 }
 
@@ -79,15 +87,16 @@ async function withProcfile(path: string, text: string): Promise<string> {
   return isProcfile ? `${other}\n${text}` : `${text}\n${other}`;
 }
 
-/** Reads .env and the files that env_file names, which lie beside the file. */
-async function filesBeside(path: string, text: string): Promise<Record<string, string>> {
+/** Reads .env and the files of the repository that env_file names. `folder` is that of the file in the repository. */
+async function filesBeside(path: string, text: string, folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   const named = new Set([
     '.env',
     ...[...text.matchAll(/(?:env_file:|-|path:)\s*['"]?([\w./-]*\.env[\w.-]*)/g)].map(([, name = '']) => name),
   ]);
   for (const name of named) {
-    if (name.startsWith('/') || name.includes('..')) continue;
+    // A file from outside of the repository stays on this computer.
+    if (name.startsWith('/') || normalize(`${folder}/${name}`.replace(/^\/+/, '')).startsWith('..')) continue;
     const content = await read(resolve(dirname(path), name));
     if (content !== null) files[name] = content;
   }

@@ -7,6 +7,6 @@ export function nativeDocument(
   format: ImportFormat | 'ranvier' = 'ranvier',
 ): { document: string; warnings: string[] } {
   if (format === 'ranvier') return { document: text, warnings: [] };
-  const { document, lost } = importFile(format, text, { repository: '', folder: '', files: {} });
-  return { document: stringify(document), warnings: lost };
+  const { document, lost, notes } = importFile(format, text, { repository: '', folder: '', files: {} });
+  return { document: stringify(document), warnings: [...lost, ...notes] };
 }

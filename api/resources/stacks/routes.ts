@@ -65,6 +65,7 @@ export const stackRoutes = [
       return {
         document: presentDocument(imported, deps.config.publicUrl + STACK_SCHEMA_PATH),
         lost: imported.lost,
+        notes: imported.notes,
       };
     },
   }),

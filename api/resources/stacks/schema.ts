@@ -185,6 +185,7 @@ export const ImportBody = Strict({
 export const ImportResponse = Strict({
   document: Type.String({ description: 'YAML' }),
   lost: Type.Array(Type.String({ description: 'The place, and what a document cannot say of it' })),
+  notes: Type.Array(Type.String({ description: 'The place, and what the platform does there in another way' })),
 });
 
 export const PullResponse = Strict({

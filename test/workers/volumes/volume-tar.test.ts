@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { isRoot, ownDirectory, uidOf } from '../../../workers/sandbox/service-users.js';
-import { canMountImages, makeImage } from '../../../workers/volumes/volume-image.js';
+import { canMountImages, imageUsedBytes, makeImage } from '../../../workers/volumes/volume-image.js';
 import type { VolumeContent } from '../../../workers/volumes/volume-program.js';
 import { type PackReport, packVolume, unpackVolume, verifyTar } from '../../../workers/volumes/volume-tar.js';
 
@@ -178,6 +178,8 @@ describe('The copy of a volume', function () {
     await mkdir(image.folder);
     await makeImage(image.folder, 96_000_000);
     await unpack(archive, image);
+    // What it says of itself, and what is in it with its folders.
+    expect(await imageUsedBytes(image.folder)).to.be.within(40_000_000, 41_000_000);
     const again = await pack(image);
     const copy = await folder('copy');
     await unpack(again.archive, copy);

@@ -54,6 +54,15 @@ export function declaredArguments(text: string): Set<string> {
   return names;
 }
 
+/** Returns the names of a Dockerfile's stages, in small letters. */
+export function stagesOf(text: string): string[] {
+  return parseDockerfile(text).instructions.flatMap((instruction) => stageOf(instruction) ?? []);
+}
+
+function stageOf({ name, rest }: Instruction): string | undefined {
+  return name === 'FROM' ? /\sAS\s+(\S+)\s*$/i.exec(rest)?.[1]?.toLowerCase() : undefined;
+}
+
 /** An image that a Dockerfile names, with the values of `ARG`s. */
 interface NamedImage {
   image: string;
@@ -69,8 +78,8 @@ export function namedImages(text: string, buildArgs: GuardOptions['buildArgs']):
     for (const one of named) {
       if (!stages.has(one.image.toLowerCase()) && !/^\d+$/.test(one.image)) found.set(one.image, one);
     }
-    const [, stage] = instruction.name === 'FROM' ? (/\sAS\s+(\S+)\s*$/i.exec(instruction.rest) ?? []) : [];
-    if (stage !== undefined) stages.add(stage.toLowerCase());
+    const stage = stageOf(instruction);
+    if (stage !== undefined) stages.add(stage);
   }
   return [...found.values()];
 }

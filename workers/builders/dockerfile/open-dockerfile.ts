@@ -13,10 +13,12 @@ export async function openDockerfile(
   { configuration, environment }: Pick<BuildRequest, 'configuration' | 'environment'>,
   { log, signal }: Pick<BuildContext, 'log' | 'signal'>,
 ): Promise<DockerfileBuild> {
-  const { dockerContext, dockerfilePath } = configuration;
+  const { dockerContext, dockerfilePath, dockerfileTarget, dockerfileText } = configuration;
   const variables = { ...withoutPaths(buildEnvironment), CI: 'true', ...environment };
-  const build = await readFiles('readDockerfile', { ...places, dockerContext, dockerfilePath, variables }, { signal });
-  await log(`Builds the Dockerfile ${dockerfilePath}`);
+  const paths = { ...places, dockerContext, dockerfilePath, dockerfileTarget, dockerfileText };
+  const build = await readFiles('readDockerfile', { ...paths, variables }, { signal });
+  const stage = dockerfileTarget ? `the stage ${dockerfileTarget} of ` : '';
+  await log(`Builds ${stage}the Dockerfile ${dockerfileText ? 'of the configuration' : dockerfilePath}`);
   for (const note of build.notes) await log(note, 'warn');
   return build;
 }

@@ -3,7 +3,7 @@ import { BuildError } from '../../failures/explained-errors.js';
 import { isBelow } from '../../sandbox/sandbox-plan.js';
 import type { PackedContent } from '../engine-images/pack-folders.js';
 import { below, fileInside, folderInside, textInside } from '../files/project-files.js';
-import { declaredArguments, guardDockerfile } from './dockerfile-guard.js';
+import { declaredArguments, guardDockerfile, stagesOf } from './dockerfile-guard.js';
 
 export interface DockerfileInput {
   /** Real paths of the repository's files and of the project's folder. */
@@ -11,6 +11,10 @@ export interface DockerfileInput {
   project: string;
   dockerContext: string;
   dockerfilePath: string;
+  /** The stage that is built; empty for the last one. */
+  dockerfileTarget: string;
+  /** A Dockerfile in place of that of the repository; empty for none. */
+  dockerfileText: string;
   /** Variables of the build. The Dockerfile gets those that it declares by `ARG`. */
   variables: Record<string, string>;
   /** The prefix of the platform's own images in its registry; null if there is no registry. */
@@ -37,31 +41,50 @@ const MAX_IGNORES_BYTES = 64 * 1024;
 /**
  * Reads the repository's own Dockerfile. `dockerContext` and `dockerfilePath` are relative to the project's folder. If
  * the Dockerfile is not there, looks for it in the context. Throws `BuildError` if a path does not exist or leads out
- * of the repository, or if `guardDockerfile` refuses the Dockerfile.
+ * of the repository, if it has no stage `dockerfileTarget`, or if `guardDockerfile` refuses the Dockerfile.
  */
 export async function readDockerfile(input: DockerfileInput): Promise<DockerfileBuild> {
   const { app, project, dockerContext, dockerfilePath, variables, ownPrefix } = input;
   const context = await folderInside(app, join(below(app, project), dockerContext), 'dockerContext');
-  const beside = await textInside(context, dockerfilePath);
-  const path =
-    beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
-      ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
-      : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
-  const written = (await textInside(app, below(app, path))) ?? '';
-  const dockerfile = isBelow(path, context) ? below(context, path) : OUTSIDE;
-  const ignored =
-    (await textInside(app, `${below(app, path)}.dockerignore`)) ?? (await textInside(context, '.dockerignore')) ?? '';
+  const { written, dockerfile, ignored } = input.dockerfileText
+    ? { written: input.dockerfileText, dockerfile: OUTSIDE, ignored: undefined }
+    : await dockerfileOf(app, project, context, dockerfilePath);
+  assertStage(written, input.dockerfileTarget);
+  const ignore = ignorePatterns(ignored ?? (await textInside(context, '.dockerignore')) ?? '');
   const buildArgs = declared(written, variables);
   const { text, notes } = guardDockerfile(written, { buildArgs, ownPrefix });
   return {
     content: {
-      folders: [{ at: '', path: context, ignore: ignorePatterns(ignored) }],
+      folders: [{ at: '', path: context, ignore }],
       files: { [dockerfile]: text },
     },
     dockerfile,
     buildArgs,
     notes,
   };
+}
+
+/** Returns a Dockerfile of the repository, its path in the context, and what its own file leaves out. */
+async function dockerfileOf(app: string, project: string, context: string, dockerfilePath: string) {
+  const beside = await textInside(context, dockerfilePath);
+  const path =
+    beside !== undefined && (await textInside(project, dockerfilePath)) === undefined
+      ? await fileInside(app, join(below(app, context), dockerfilePath), 'dockerfilePath')
+      : await fileInside(app, join(below(app, project), dockerfilePath), 'dockerfilePath');
+  return {
+    written: (await textInside(app, below(app, path))) ?? '',
+    dockerfile: isBelow(path, context) ? below(context, path) : OUTSIDE,
+    ignored: await textInside(app, `${below(app, path)}.dockerignore`),
+  };
+}
+
+function assertStage(dockerfile: string, target: string): void {
+  const stages = stagesOf(dockerfile);
+  // A number counts the stages.
+  const isStage = stages.includes(target.toLowerCase()) || /^\d+$/.test(target);
+  if (!target || isStage) return;
+  const has = stages.length === 0 ? 'names no stage' : `has: ${stages.join(', ')}`;
+  throw new BuildError(`dockerfileTarget "${target}" is no stage of the Dockerfile, which ${has}`);
 }
 
 function ignorePatterns(text: string): string[] {

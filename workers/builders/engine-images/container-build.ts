@@ -108,6 +108,7 @@ export class ContainerBuild {
       accounts: await this.#accounts(),
       labels: images.labels.image,
       dockerfile,
+      target: this.#request.configuration.dockerfileTarget,
       buildArgs,
       secrets: this.#request.environment,
       origin: 'the Dockerfile',
@@ -182,6 +183,7 @@ export class ContainerBuild {
     if (this.#request.clearCache) await this.#context.log('Builds without any cache, because clearCache is set');
     return {
       dockerfile: 'Dockerfile',
+      target: '',
       origin: 'the service',
       buildArgs: {},
       secrets: {},

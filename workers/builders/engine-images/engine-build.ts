@@ -19,6 +19,8 @@ export interface EngineBuild {
   context: Readable;
   /** The Dockerfile's path in the context. */
   dockerfile: string;
+  /** The stage that is built; '' for the last one. */
+  target: string;
   /** What names the base images, for messages: `the Dockerfile`, `BASE_IMAGES` or `the service`. */
   origin: string;
   buildArgs: Readonly<Record<string, string>>;
@@ -107,6 +109,7 @@ function startBuild({ streams }: Engine, build: EngineBuild, session: string, si
   const given = Object.entries(build.buildArgs).filter(([name]) => !RESERVED.test(name));
   const options = {
     dockerfile: build.dockerfile,
+    ...(build.target ? { target: build.target } : {}),
     buildargs: { ...Object.fromEntries(given), BUILDKIT_CACHE_MOUNT_NS: build.cacheNamespace },
     extrahosts: `${layerMark(build.cacheNamespace)}:127.0.0.1`,
     labels: build.labels,

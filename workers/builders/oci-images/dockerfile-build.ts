@@ -76,7 +76,9 @@ export async function buildDockerfile(task: ImageTask, project: string): Promise
   await limit.within('the build', async () => {
     await ownByImages(folder.app, limit.signal);
     const inside = `${APP_PATH}/${below(folder.app, place.path)}`.replace(/\/+$/, '');
+    const { dockerfileTarget } = request.configuration;
     const flags = [
+      ...(dockerfileTarget ? ['--target', dockerfileTarget] : []),
       ...Object.keys(buildArgs).flatMap((name) => ['--build-arg', name]),
       ...Object.keys(request.environment).flatMap((name) => ['--secret', `id=${name},src=${INPUTS}/secrets/${name}`]),
       ...(Object.keys(plain.files).length === 0 ? [] : ['--build-context', `${HERE_CONTEXT}=${INPUTS}/here`]),

@@ -179,8 +179,10 @@ async function describe(
   const [unpacked, image] = await Promise.all(
     ['config.json', IMAGE_FILE].map(async (name) => JSON.parse(await readFile(join(bundle, name), 'utf8'))),
   );
-  const startCommand = request.configuration.startCommand.trim();
-  const manifest = manifestOf(image as ImageConfig, unpacked as UnpackedConfig, { runtime, startCommand });
+  // A deployment of an earlier version has no arguments.
+  const { startCommand, startArguments = [] } = request.configuration;
+  const starts = { startCommand: startCommand.trim(), startArguments };
+  const manifest = manifestOf(image as ImageConfig, unpacked as UnpackedConfig, { runtime, ...starts });
   const limitMb = storageMb(request);
   // Images that earlier versions stored have no size.
   const sizeMb: number | null = image.sizeMb === undefined ? await usedMb(join(bundle, 'rootfs')) : image.sizeMb;

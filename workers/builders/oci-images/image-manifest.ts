@@ -11,6 +11,12 @@ export interface UnpackedConfig {
   };
 }
 
+interface ManifestOptions {
+  runtime: string;
+  startCommand: string;
+  startArguments: readonly string[];
+}
+
 /** Node.js's name of an architecture → the name in images. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
@@ -19,20 +25,20 @@ const CHECK_MS = 30_000;
 const CHECK_RETRIES = 3;
 
 /**
- * Returns how an unpacked image is started. `startCommand` replaces the image's own command.
+ * Returns how an unpacked image is started. `startCommand` replaces the image's own command, `startArguments` its CMD.
  * Throws `BuildError` if the image is for another architecture, or if nothing names a command.
  */
 export function manifestOf(
   image: ImageConfig,
   { process: unpacked }: UnpackedConfig,
-  { runtime, startCommand }: { runtime: string; startCommand: string },
+  { runtime, startCommand, startArguments }: ManifestOptions,
 ): ImageManifest {
   const host = ARCHITECTURES[process.arch] ?? process.arch;
   const { os = 'linux', architecture = host, config = {} } = image;
   if (os !== 'linux' || architecture !== host) {
     throw new BuildError(`the image is for ${os}/${architecture}, and this host is linux/${host}; name another image`);
   }
-  const args = [...(config.Entrypoint ?? []), ...(config.Cmd ?? [])];
+  const args = [...(config.Entrypoint ?? []), ...(startArguments.length > 0 ? startArguments : (config.Cmd ?? []))];
   if (args.length === 0 && startCommand === '') {
     throw new BuildError('the image has neither ENTRYPOINT nor CMD; set startCommand');
   }

@@ -103,7 +103,10 @@ export function replicaSandbox(
     limits: { memoryMb: plan.memoryMb, cpu: cpuAtStart(row, plan.cpu), pids: plan.pids },
     ...(port === null ? {} : { port }),
     // Only replicas answer at the service's name.
-    network: { scope: scopeOf(spec), use: 'application', hostName: row.run_id === null ? spec.slug : '' },
+    network: {
+      ...{ scope: scopeOf(spec), use: 'application' },
+      ...(row.run_id === null ? { hostName: spec.slug, alias: spec.alias ?? '' } : { hostName: '' }),
+    },
   };
 }
 

@@ -52,6 +52,7 @@ export function replicaService(
     name: `${spec.slug.slice(0, 50)}-${replicaId.slice(-12)}`,
     labels: { [LABELS.replica]: replicaId },
     command: spec.image.manifest.startCommand,
+    args: spec.configuration.startArguments,
     port: containerPort(spec),
     isRestarted: true,
     constraints,
@@ -80,6 +81,8 @@ export interface ServiceOptions {
   labels: Record<string, string>;
   /** A shell command line; '' for the image's own command. */
   command: string;
+  /** Arguments of the image's ENTRYPOINT, in place of its CMD, if `command` is ''; empty or absent for those of CMD. */
+  args?: readonly string[];
   /** The port of the container to which a port of the node leads; null or absent for none. */
   port?: number | null;
   /** True if Swarm starts another task when one has ended. */
@@ -90,7 +93,7 @@ export interface ServiceOptions {
 /** Returns a Swarm service with the image, the environment, the limits and the network of a release. */
 export function describeService(spec: ReleaseSpec, context: SwarmContext, options: ServiceOptions) {
   const { configuration, image } = spec;
-  const { command, port = null, isRestarted = false, constraints = [] } = options;
+  const { command, args = [], port = null, isRestarted = false, constraints = [] } = options;
   const { memoryMb, cpu, pids } = limitsOf(spec.kind, configuration.plan);
   const labels = {
     [LABELS.installation]: context.installation,
@@ -106,6 +109,7 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
       ContainerSpec: {
         Image: image.manifest.reference,
         ...(command === '' ? {} : { Command: ['/bin/sh', '-c', command] }),
+        ...(command === '' && args.length > 0 ? { Args: [...args] } : {}),
         ...(image.manifest.workingDirectory === '' ? {} : { Dir: image.manifest.workingDirectory }),
         Env: environmentOf(spec),
         Labels: labels,
@@ -120,7 +124,7 @@ export function describeService(spec: ReleaseSpec, context: SwarmContext, option
       },
       RestartPolicy: isRestarted ? { Condition: 'any', Delay: RESTART_DELAY_MS * 1e6, MaxAttempts: 0 } : RUN_ONCE,
       Placement: { Constraints: [...(region === 'auto' ? [] : [`node.labels.region==${region}`]), ...constraints] },
-      Networks: [{ Target: context.network, Aliases: [spec.slug] }],
+      Networks: [{ Target: context.network, Aliases: [spec.slug, ...(spec.alias ? [spec.alias] : [])] }],
       LogDriver: { Name: 'json-file', Options: LOG_OPTIONS },
     },
     Mode: { Replicated: { Replicas: 1 } },

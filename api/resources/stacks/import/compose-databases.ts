@@ -69,6 +69,14 @@ export function referenceTo(
   return undefined;
 }
 
+/** Returns what a text has and the URL of its database lacks: a driver, options, or another database. */
+export function restOf({ kind, database }: ImportedDatabase, value: string): string {
+  const [, driver = '', path = '', query = ''] = /^\w+(\+\w+)?:\/\/[^/?]*(?:\/([^?]*))?(\?.*)?$/.exec(value) ?? [];
+  const isUsual = kind === 'postgres' ? ['', database].includes(path) : ['', '0'].includes(path);
+  const options = /^\?(sslmode=(disable|prefer)|schema=public)?$/.test(query) ? '' : query;
+  return [driver, isUsual ? '' : `/${path}`, options].filter((part) => part !== '').join(' and ');
+}
+
 function isAbout(kind: ImportedDatabase['kind'], key: string): boolean {
   return kind === 'redis' ? /REDIS|CACHE|VALKEY|QUEUE/.test(key) : /DB|DATABASE|PG|POSTGRES|SQL/.test(key);
 }

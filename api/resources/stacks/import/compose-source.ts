@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { interpolate, type Reading, shellWords } from './compose-text.js';
+import { interpolate, type Reading, shellWords, wordsOf } from './compose-text.js';
 import { type Loose, looseOf, loseKeys, textOf, textsOf } from './loose.js';
 
 /** Keys of a build that are read, or have no effect here. */
@@ -13,10 +13,6 @@ const BUILD: ReadonlySet<string> = new Set([
   'pull',
   'network',
 ]);
-const REASONS: Readonly<Record<string, string>> = {
-  target: 'the last stage of the Dockerfile is built',
-  dockerfile_inline: 'write it into a Dockerfile',
-};
 
 /** An address, in place of a folder. */
 const ADDRESS = /^(https?|git|ssh):|^git@/;
@@ -26,19 +22,28 @@ export function contextOf(build: unknown): string {
   return (typeof build === 'string' ? build : textOf(looseOf(build).context)) || '.';
 }
 
+/** A file or folder of the repository that an image gets, with its path there. */
+export interface Copy {
+  source: string;
+  target: string;
+}
+
 /** Returns the image of a service, or the repository and the folder that it is built from. */
 export function sourceOf(
   at: string,
   { build, image }: Loose,
-  { repository, folder: home, env, lost }: Reading & { repository: string; folder: string },
+  { repository, folder: home, copies, env, lost }: Reading & Place & { copies: readonly Copy[] },
 ): Record<string, unknown> {
   if (build === undefined) {
-    const name = interpolate(typeof image === 'string' ? image : '', env).value;
+    const { value: name, missing } = interpolate(typeof image === 'string' ? image : '', env);
+    if (missing.length > 0) lost(`${at}.image`, `${missing.join(', ')} has no value: write the tag into the image`);
     if (name === '') lost(at, 'has neither an image nor a build');
-    return { sourceType: 'image', image: name };
+    if (copies.length === 0) return { sourceType: 'image', image: name };
+    const lines = copies.map(({ source, target }) => `COPY ${JSON.stringify([source, target])}\n`);
+    return { repository, buildMethod: 'dockerfile', dockerfileText: `FROM ${name}\n${lines.join('')}` };
   }
-  const { dockerfile, ...more } = looseOf(build);
-  loseKeys(`${at}.build`, more, BUILD, REASONS, lost);
+  const { dockerfile, target, dockerfile_inline: inline, ...more } = looseOf(build);
+  loseKeys(`${at}.build`, more, BUILD, {}, lost);
   const context = contextOf(build);
   const folder = folderOf(home, context);
   const from = ADDRESS.test(context) ? context.split('#')[0] : repository;
@@ -49,22 +54,42 @@ export function sourceOf(
     buildMethod: 'dockerfile',
     ...(folder === null || folder === '' || from !== repository ? {} : { rootDirectory: folder }),
     ...(textOf(dockerfile) === '' ? {} : { dockerfilePath: textOf(dockerfile).replace(/^\.\//, '') }),
+    ...(textOf(inline) === '' ? {} : { dockerfileText: textOf(inline) }),
+    ...(textOf(target) === '' ? {} : { dockerfileTarget: textOf(target) }),
   };
 }
 
+/** Where the file is. */
+export interface Place {
+  repository: string;
+  folder: string;
+}
+
 /** Returns a folder of the repository, from the folder of the file; '' for its root, null outside. */
-function folderOf(home: string, context: string): string | null {
+export function folderOf(home: string, context: string): string | null {
   if (ADDRESS.test(context)) return '';
   if (context.startsWith('/') || context.startsWith('~')) return null;
   const folder = posix.normalize(`${home}/${context}`.replace(/^\/+/, '')).replace(/\/+$/, '');
   return folder === '.' ? '' : folder === '..' || folder.startsWith('../') ? null : folder;
 }
 
-/** Returns the command of a service, as a shell reads it. */
-export function commandOf({ command, entrypoint }: Loose, env: Reading['env']): { startCommand?: string } {
-  const parts = [entrypoint, command].flatMap((part) => {
-    if (Array.isArray(part)) return [shellWords(textsOf(part).map((word) => interpolate(word, env).value))];
-    return typeof part === 'string' && part !== '' ? [interpolate(part, env).value] : [];
-  });
-  return parts.length === 0 ? {} : { startCommand: parts.join(' ') };
+/**
+ * Returns how a service is started. A command replaces the CMD of the image and keeps its ENTRYPOINT; an entry point
+ * replaces both.
+ */
+export function commandOf(
+  at: string,
+  { command, entrypoint }: Loose,
+  { env, lost }: Reading,
+): { startCommand?: string; startArguments?: string[] } {
+  const words = (part: unknown) => {
+    const read = textsOf(part).map((text) => interpolate(text, env));
+    const missing = [...new Set(read.flatMap((each) => each.missing))];
+    if (missing.length > 0) lost(`${at}.command`, `${missing.join(', ')} has no value: write it into the command`);
+    return Array.isArray(part) ? read.map(({ value }) => value) : read.flatMap(({ value }) => wordsOf(value));
+  };
+  const given = words(command);
+  if (entrypoint === undefined || entrypoint === null) return given.length === 0 ? {} : { startArguments: given };
+  const all = [...words(entrypoint), ...given];
+  return all.length === 0 ? {} : { startCommand: shellWords(all) };
 }

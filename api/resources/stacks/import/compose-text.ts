@@ -37,6 +37,32 @@ export function shellWords(words: readonly string[]): string {
   return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ');
 }
 
+/** Returns the words of a command. Like Compose, reads quotes and backslashes, and uses no shell. */
+export function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  let [word, quote, isWord] = ['', '', false];
+  for (let i = 0; i < text.length; i++) {
+    const letter = text.charAt(i);
+    if (letter === '\\' && quote !== "'" && i + 1 < text.length) {
+      // In double quotes, a backslash stands for itself before most letters.
+      const next = text.charAt(++i);
+      word += quote === '"' && !/["\\$`]/.test(next) ? letter + next : next;
+      isWord = true;
+    } else if (quote !== '') {
+      if (letter === quote) quote = '';
+      else word += letter;
+    } else if (letter === '"' || letter === "'") {
+      [quote, isWord] = [letter, true];
+    } else if (!/\s/.test(letter)) {
+      [word, isWord] = [word + letter, true];
+    } else if (isWord) {
+      words.push(word);
+      [word, isWord] = ['', false];
+    }
+  }
+  return isWord ? [...words, word] : words;
+}
+
 /** Reads lines of KEY=value, as an env_file has them. */
 export function readEnvLines(text: string): Record<string, string> {
   const found: Record<string, string> = {};
@@ -52,7 +78,9 @@ export function readEnvLines(text: string): Record<string, string> {
     const quote = value.charAt(0);
     const isQuoted = value.length > 1 && (quote === '"' || quote === "'") && value.endsWith(quote);
     const comment = value.indexOf(' #');
-    found[key] = isQuoted ? value.slice(1, -1) : comment < 0 ? value : value.slice(0, comment).trimEnd();
+    const plain = isQuoted ? value.slice(1, -1) : comment < 0 ? value : value.slice(0, comment).trimEnd();
+    const whole = interpolate(plain, found);
+    found[key] = (isQuoted && quote === "'") || whole.missing.length > 0 ? plain : whole.value;
   }
   return found;
 }

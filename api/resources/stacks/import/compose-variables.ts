@@ -1,7 +1,13 @@
+import { aliasOf } from '../../../../shared/services/model.js';
 import type { VariableEntry } from '../../../../shared/stacks/document-schema.js';
-import { type ImportedDatabase, referenceTo } from './compose-databases.js';
+import { type ImportedDatabase, referenceTo, restOf } from './compose-databases.js';
 import { interpolate, type Reading, readEnvLines } from './compose-text.js';
 import { entryOf, type ImportContext, type Loose, type Lost, looseOf, textOf, textsOf } from './loose.js';
+
+/** Returns true if a service of this name is found under it in its private network. */
+function isHostName(name: string): boolean {
+  return aliasOf({ name, slug: '' }) !== '';
+}
 
 /** The words of a text that stand where addresses have hosts. */
 const HOSTS = /(?<=^|[/@,=])[\w.-]+(?=:\d|[/,]|$)/g;
@@ -13,9 +19,11 @@ export function environmentOf(
   { env, files, lost }: Reading & Pick<ImportContext, 'files'>,
 ): Record<string, string | null> {
   const found: Record<string, string | null> = {};
-  const paths = [envFile].flat().flatMap((each) => textsOf(looseOf(each).path ?? each));
-  for (const path of paths) {
+  for (const each of [envFile].flat()) {
+    const { path = each, required } = looseOf(each);
+    if (typeof path !== 'string') continue;
     const text = entryOf(files, path) ?? entryOf(files, path.replace(/^\.\//, ''));
+    if (text === undefined && required === false) continue;
     if (text === undefined) lost(`services.${name}.env_file`, `${path} was not given: its variables are missing`);
     else Object.assign(found, readEnvLines(text));
   }
@@ -69,16 +77,29 @@ export function variablesOf(
       const value = text.replace(HOSTS, (host) => hosts.get(host) ?? host);
       for (const database of databases) {
         const reference = referenceTo(database, key, value);
-        if (reference !== undefined) return [key, reference];
+        if (reference === undefined) continue;
+        const more = restOf(database, value);
+        // A time limit changes no answer.
+        const kind = /^\?(sslmode=disable&)?connect_timeout=\d+$/.test(more) ? 'note' : undefined;
+        if (more !== '') lost(`${at}.environment.${key}`, `becomes the URL of ${database.name}, without ${more}`, kind);
+        return [key, reference];
       }
       const own = at.slice('services.'.length);
       if (value !== own && providers.has(value)) return [key, { reference: { service: value, key: 'HOST' } }];
-      const words: readonly string[] = value.match(HOSTS) ?? [];
-      const named = words.find((name) => name !== own && providers.has(name));
+      const named = (value.match(HOSTS) ?? []).filter((name) => name !== own && providers.has(name));
       const url = /^http:\/\/([\w.-]+)(?::\d+)?\/?$/.exec(value)?.[1];
-      if (named !== undefined && url === named) return [key, { reference: { service: named, key: 'URL' } }];
-      if (named !== undefined) lost(`${at}.environment.${key}`, `names the host ${named} inside of a text: check it`);
-      return [key, text];
+      const [first] = named;
+      if (first !== undefined && url === first) return [key, { reference: { service: first, key: 'URL' } }];
+      const secret = databases.find(({ name }) => named.includes(name) && value.includes(`@${name}`));
+      if (secret !== undefined)
+        lost(`${at}.environment.${key}`, `has a password of ${secret.name}, which the platform chooses: use its URL`);
+      for (const name of named.filter((each) => !isHostName(each)))
+        lost(
+          `${at}.environment.${key}`,
+          `names the host ${name}, and neighbours cannot have this name: use another one`,
+        );
+      // Neighbours reach each other by their names, so that the address stays right.
+      return [key, value];
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { mountPathProblem } from '../../../../shared/volumes/model.js';
-import { contextOf } from './compose-source.js';
+import { type Copy, contextOf, folderOf, type Place } from './compose-source.js';
 import { interpolate, type Reading } from './compose-text.js';
 import { type Loose, looseOf, textOf } from './loose.js';
 import { type Volumes, volumeName } from './service-parts.js';
@@ -15,13 +15,28 @@ export function needsDocker({ volumes }: Loose): boolean {
   return [volumes].flat().some((mount) => /docker\.sock/.test(textOf(mount) || textOf(looseOf(mount).source)));
 }
 
-/** Turns the mounts of a service into volumes. `shared` has the names of those of other services. */
+/**
+ * Turns the mounts of a service into volumes, and files of the repository into copies for its image. `shared` has the
+ * names of those of other services.
+ */
 export function volumesOf(
   at: string,
   service: Loose,
-  { shared, env, lost }: Reading & { shared: Set<string> },
-): Volumes {
+  { shared, repository, folder, env, lost }: Reading & Place & { shared: Set<string> },
+): { volumes: Volumes; copies: Copy[] } {
   const volumes: Volumes = {};
+  const copies: Copy[] = [];
+  const copied = ({ source, target, readOnly }: Mount, isHidden: boolean) => {
+    const from = source.startsWith('.') ? folderOf(folder, source) : null;
+    if (service.build !== undefined || repository === '' || !from || (!readOnly && !isFile(source) && !isHidden))
+      return false;
+    copies.push({ source: from, target });
+    const what = `${target} is copied from ${from} of the repository into the image`;
+    // A folder that is mounted hides what the image has there.
+    if (isFile(source)) lost(`${at}.volumes`, what, 'note');
+    else lost(`${at}.volumes`, `${what}, over the files that are there: check that none of them is in the way`);
+    return true;
+  };
   const lose = (path: string, reason: string) => lost(`${at}.volumes`, `${path}${reason}`);
   for (const given of [service.volumes].flat()) {
     const mount = typeof given === 'string' ? parseVolume(interpolate(given, env).value) : longVolume(looseOf(given));
@@ -31,23 +46,32 @@ export function volumesOf(
       path,
       Object.values(volumes).map(({ mountPath }) => mountPath),
     );
-    if (type === 'tmpfs') lose(path, ': is in memory only');
+    if (type === 'tmpfs') lost(`${at}.volumes`, `${path} is an ordinary folder, and not in memory`, 'note');
+    else if (type === 'bind' && (!isData(mount, service) || problem !== null) && copied(mount, problem !== null))
+      continue;
     else if (type === 'bind' && !isData(mount, service)) {
       const isBuilt = service.build !== undefined && source.startsWith('.');
       const why = isBuilt
-        ? 'is in the image only if its Dockerfile copies it'
-        : 'is of the host: put it into the image';
+        ? 'is in the image only if its Dockerfile copies it: check that it does'
+        : 'is of the host and is not mounted: make an image with a Dockerfile that copies it';
       lose(path, `: ${source} ${why}`);
-    } else if (problem !== null) lose(path, ` ${problem}`);
-    else if (Object.keys(volumes).length === MAX_VOLUMES) lose(path, ' is a sixth volume');
+    } else if (problem !== null)
+      lose(path, ` ${problem}: no volume can be there. Let the service keep its data elsewhere`);
+    else if (Object.keys(volumes).length === MAX_VOLUMES)
+      lose(path, ` is a sixth volume, and ${MAX_VOLUMES} are possible: keep the data of two in one`);
     else {
-      if (type === 'bind') lose(path, ` is the folder ${source} of the host: it becomes a volume, which is empty`);
-      if (source !== '' && shared.has(source)) lose(source, ' is shared by two services, and each gets its own');
+      const what = ` is the folder ${source} of the host: it becomes a volume, which is empty`;
+      // Only the data is missing in a folder of data, and data is never copied. Others may have files of the repository.
+      if (type === 'bind' && (/^[/~]/.test(source) || DATA.test(source)))
+        lost(`${at}.volumes`, `${path}${what}`, 'note');
+      else if (type === 'bind') lose(path, `${what}: copy into it what the repository has there`);
+      if (source !== '' && shared.has(source))
+        lose(source, ' is shared by two services, and each gets its own: let one of them serve the files to the other');
       shared.add(source);
       volumes[volumeName(source || path, Object.keys(volumes))] = { mountPath: path, sizeGb: 1 };
     }
   }
-  return volumes;
+  return { volumes, copies };
 }
 
 /** Returns true if the image has the files: the folder that it is built from, or packages that are installed in it. */
@@ -62,9 +86,12 @@ function isOfImage({ source, target }: Mount, { build }: Loose): boolean {
  * the repository in its image.
  */
 function isData({ source, target, readOnly }: Mount, { build }: Loose): boolean {
-  const isFile = (path: string) => /[^/]\.[A-Za-z]\w*$/.test(path);
   if (readOnly || isFile(target) || isFile(source)) return false;
   return build === undefined || /^[/~]/.test(source) || DATA.test(source);
+}
+
+function isFile(path: string): boolean {
+  return /[^/]\.[A-Za-z]\w*$/.test(path);
 }
 
 interface Mount {

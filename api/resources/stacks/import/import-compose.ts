@@ -2,7 +2,7 @@ import type { StackDocument } from '../../../../shared/stacks/document-schema.js
 import { databaseOf } from './compose-databases.js';
 import { healthOf, kindOf } from './compose-ports.js';
 import { commandOf, sourceOf } from './compose-source.js';
-import { interpolate, readEnvLines } from './compose-text.js';
+import { interpolate, type Reading, readEnvLines, shellWords } from './compose-text.js';
 import { environmentOf, plainTexts, variablesOf } from './compose-variables.js';
 import { needsDocker, volumesOf } from './compose-volumes.js';
 import { type ImportContext, type Loose, type Lost, looseOf, loseKeys, optional, textOf, textsOf } from './loose.js';
@@ -23,19 +23,19 @@ const READ: ReadonlySet<string> = new Set([
     'memswap_limit',
     'pids_limit',
   ],
-  ...['stop_signal', 'ulimits', 'dns', 'attach', 'external_links', 'oom_score_adj', 'cpu_shares', 'version'],
+  // Folders in memory are ordinary folders of the container.
+  ...['tmpfs', 'stop_signal', 'ulimits', 'dns', 'attach', 'external_links', 'oom_score_adj', 'cpu_shares', 'version'],
 ]);
 /** Keys that are lost, with the reason. */
 const REASONS: Readonly<Record<string, string>> = {
   configs: 'files of the host are not mounted: put them into the image or the repository',
-  secrets: 'files below /run/secrets do not exist: use variables',
+  secrets: 'files below /run/secrets do not exist: let the service read variables',
   extends: 'is not followed: write the values here',
   network_mode: 'each service has a network of its own',
   privileged: 'services have no rights on the host',
   cap_add: 'services have no rights on the host',
   devices: 'services have no devices of the host',
   working_dir: 'begin the command with cd, or set it in the image',
-  tmpfs: 'folders in memory are ordinary folders of the container',
   extra_hosts: 'names of the host are not known: use an address',
   user: 'the platform chooses the user of a service',
 };
@@ -45,43 +45,65 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
   const file = looseOf(value);
   const env = readEnvLines(files['.env'] ?? '');
   if ('include' in file) lost('include', 'is not followed');
-  const services = Object.entries(looseOf(file.services)).flatMap(([name, entry]) => {
-    const service = looseOf(entry);
-    const profiles = textsOf(service.profiles).join(', ');
-    if (profiles !== '') {
-      lost(`services.${name}`, `is only started with the profile ${profiles}, and left out`);
+  const all = Object.entries(looseOf(file.services)).map(([name, entry]) => ({ name, entry: looseOf(entry) }));
+  const active = (env.COMPOSE_PROFILES ?? '').split(',').map((profile) => profile.trim());
+  const isStarted = ({ profiles }: Loose) =>
+    textsOf(profiles).length === 0 || textsOf(profiles).some((one) => active.includes(one) || active.includes('*'));
+  const isNone = !all.some(({ entry }) => isStarted(entry));
+  const jobs = jobsOf(all);
+  const services = all.flatMap(({ name, entry: service }) => {
+    if (!isStarted(service)) {
+      const profiles = textsOf(service.profiles).join(', ');
+      const what = `is started only with the profile ${profiles}, and left out: name it in COMPOSE_PROFILES of .env`;
+      lost(`services.${name}`, what, isNone ? undefined : 'note');
       return [];
     }
+    const waiting = jobs.get(name);
+    if (waiting !== undefined && waiting.length > 0) {
+      lost(`services.${name}`, `is the pre-deploy command of ${waiting.join(', ')}, and no service`, 'note');
+      return [];
+    }
+    if (waiting !== undefined)
+      lost(
+        `services.${name}`,
+        'runs once and ends, and others wait for it: make it the preDeployCommand of one of them',
+      );
     if (needsDocker(service)) {
       lost(`services.${name}`, 'needs the socket of Docker, and is left out: the edge is the proxy of all services');
       return [];
     }
     return [{ name, service, variables: environmentOf(name, service, { env, files, lost }) }];
   });
-  const databases = services.flatMap(({ name, service, variables }) => {
+  const hosts = hostsOf(services);
+  const candidates = services.flatMap(({ name, service, variables }) => {
     const image = typeof service.image === 'string' && service.build === undefined ? service.image : '';
     return databaseOf(name, interpolate(image, env).value, plainTexts(variables)) ?? [];
+  });
+  const databases = candidates.filter(({ name }) => {
+    const why = whyNoDatabase(name, services, { databases: candidates, hosts });
+    if (why !== null) lost(`services.${name}`, `stays a service of its image: ${why}`, 'note');
+    return why === null;
   });
   for (const { name, service } of services) {
     if (databases.some((database) => database.name === name)) loseOfDatabase(`services.${name}`, service, lost);
   }
   const applications = services.filter(({ name }) => !databases.some((database) => database.name === name));
-  const needed = new Set(services.flatMap(({ service }) => dependenciesOf(service)));
-  const hosts = hostsOf(services);
+  const ports = portsOf(services, hosts);
   const shared = new Set<string>();
   const entries = applications.map(({ name, service, variables }): [string, Record<string, unknown>] => {
     const at = `services.${name}`;
     const own = Object.fromEntries(Object.entries(service).filter(([key]) => !key.startsWith('x-')));
     loseKeys(at, own, READ, REASONS, lost);
-    const volumes = volumesOf(at, service, { shared, env, lost });
+    const { volumes, copies } = volumesOf(at, service, { shared, repository, folder, env, lost });
     const replicas = replicasOf(at, service, Object.keys(volumes).length > 0, lost);
-    const network = kindOf(at, service, { needed: needed.has(name), env, lost });
+    const network = kindOf(at, service, { named: ports.get(name), env, lost });
     return [
       name,
       {
         ...network,
-        ...sourceOf(at, service, { repository, folder, env, lost }),
-        ...commandOf(service, env),
+        ...sourceOf(at, service, { repository, folder, copies, env, lost }),
+        ...commandOf(at, service, { env, lost }),
+        ...preDeployOf(at, name, all, jobs, { env, lost }),
         ...healthOf(at, service, { kind: network.kind, lost }),
         ...(replicas === 1 ? {} : { replicas }),
         ...optional('variables', variablesOf(at, variables, { databases, hosts, lost })),
@@ -96,6 +118,90 @@ export function importCompose(value: unknown, { repository, folder, files }: Imp
   } as StackDocument;
 }
 
+/** Names of images that are consoles: they ask their user for the password. */
+const CONSOLE = /adminer|pgadmin|pgweb|commander|redisinsight/;
+
+/**
+ * Returns why a server is no database of the platform, which chooses its password: the code of another service knows
+ * the one of the file, or scripts of the repository make its content. Returns null otherwise.
+ */
+function whyNoDatabase(
+  name: string,
+  services: readonly Applied[],
+  others: Omit<Parameters<typeof variablesOf>[2], 'lost'>,
+): string | null {
+  const own = services.find((each) => each.name === name)?.service ?? {};
+  if (scriptsOf(own).some((script) => script.startsWith('.'))) return 'scripts of the repository make its content';
+  const blind = services.find(({ name: other, service, variables }) => {
+    if (!dependenciesOf(service).includes(name) || CONSOLE.test(textOf(service.image))) return false;
+    const entries = Object.values(variablesOf(`services.${other}`, variables, { ...others, lost: () => undefined }));
+    // Secrets may be about it.
+    return !entries.some((entry) => 'secret' in looseOf(entry) || looseOf(looseOf(entry).reference).service === name);
+  });
+  return blind === undefined ? null : `no variable of ${blind.name} has its address, so that its code has it`;
+}
+
+interface Applied {
+  name: string;
+  service: Loose;
+  variables: Record<string, string | null>;
+}
+
+/** Returns the scripts for the first start of a database. */
+function scriptsOf({ volumes }: Loose): string[] {
+  return textsOf(volumes).filter((text) => text.includes(':/docker-entrypoint-initdb.d'));
+}
+
+/**
+ * Returns the services that run once before others start, each with those of the others that have its image: it becomes
+ * their pre-deploy command.
+ */
+function jobsOf(all: readonly Named[]): Map<string, string[]> {
+  const jobs = new Map<string, string[]>();
+  for (const { name: waiting, entry } of all) {
+    for (const [job, on] of Object.entries(looseOf(entry.depends_on))) {
+      if (looseOf(on).condition !== 'service_completed_successfully') continue;
+      const source = ({ image, build }: Loose) => JSON.stringify([image, build]);
+      const own = all.find(({ name }) => name === job)?.entry ?? {};
+      const isCommand = source(own) === source(entry) && own.command !== undefined;
+      jobs.set(job, [...(jobs.get(job) ?? []), ...(isCommand ? [waiting] : [])]);
+    }
+  }
+  return jobs;
+}
+
+interface Named {
+  name: string;
+  entry: Loose;
+}
+
+function preDeployOf(
+  at: string,
+  name: string,
+  all: readonly Named[],
+  jobs: ReadonlyMap<string, readonly string[]>,
+  reading: Reading,
+): { preDeployCommand?: string } {
+  const [first, ...more] = all.filter((job) => jobs.get(job.name)?.includes(name));
+  if (first === undefined) return {};
+  for (const job of more) reading.lost(at, `has one pre-deploy command, and ${job.name} is a second one`);
+  const { startCommand, startArguments = [] } = commandOf(at, first.entry, reading);
+  return { preDeployCommand: startCommand ?? shellWords(startArguments) };
+}
+
+/** Returns the ports at which variables name services, such as 3000 of `http://api:3000/path`. */
+function portsOf(services: readonly Applied[], hosts: ReadonlyMap<string, string>): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const { variables } of services) {
+    for (const text of Object.values(variables)) {
+      for (const [, host = '', port = ''] of (text ?? '').matchAll(/(?<![\w.-])([\w.-]{1,63}):(\d{1,5})(?!\d)/g)) {
+        if (Number(port) > 0 && Number(port) < 65_536) found.set(hosts.get(host) ?? host, Number(port));
+      }
+    }
+  }
+  return found;
+}
+
 /** Returns the services by the names under which others reach them. */
 function hostsOf(services: readonly { name: string; service: Loose }[]): Map<string, string> {
   const aliases = services.flatMap(({ name, service: { container_name: container, hostname, networks } }) => {
@@ -108,14 +214,14 @@ function hostsOf(services: readonly { name: string; service: Loose }[]): Map<str
 }
 
 /** Reports what a database of the platform does not do. */
-function loseOfDatabase(at: string, { command, volumes }: Loose, lost: Lost): void {
+function loseOfDatabase(at: string, service: Loose, lost: Lost): void {
+  const { command } = service;
   // A password of Redis is the usual one.
   if (command !== undefined && !/requirepass|appendonly/.test(textsOf(command).join(' '))) {
     lost(`${at}.command`, 'options of the database server are those of the platform');
   }
-  const isScript = (text: string) => text.includes(':/docker-entrypoint-initdb.d');
-  if (textsOf(volumes).some(isScript))
-    lost(`${at}.volumes`, 'scripts at the first start are not run: run them by hand');
+  if (scriptsOf(service).length > 0)
+    lost(`${at}.volumes`, 'scripts at the first start are not run: give them to rnv psql once');
 }
 
 function replicasOf(at: string, { deploy, scale }: Loose, hasVolumes: boolean, lost: Lost): number {

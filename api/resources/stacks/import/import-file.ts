@@ -11,7 +11,7 @@ import { importHeroku, splitProcfile } from './import-heroku.js';
 import { importKamal } from './import-kamal.js';
 import { importRailway } from './import-railway.js';
 import { importRender } from './import-render.js';
-import type { ImportContext, Imported, Importer } from './loose.js';
+import type { ImportContext, Imported, Importer, Lost } from './loose.js';
 
 /** Other people's files that become a document. */
 export const IMPORT_FORMATS = ['compose', 'render', 'heroku', 'fly', 'railway', 'kamal'] as const;
@@ -26,8 +26,8 @@ const IMPORTERS: Readonly<Record<ImportFormat, Importer>> = {
   kamal: importKamal,
 };
 
-/** How many lines about what is lost are returned. */
-const MAX_LOST = 1000;
+/** How many lines of each kind are returned. */
+const MAX_LINES = 1000;
 
 /** Loaded with the first file in TOML. */
 const toml = lazily(() => createRequire(import.meta.url)('smol-toml') as typeof Toml);
@@ -41,16 +41,18 @@ export function importFile(format: ImportFormat, text: string, context: ImportCo
     throw new AppError('payload_too_large', `The file has more than ${MAX_DOCUMENT_BYTES} bytes`);
   }
   const lines = new Set<string>();
-  const lost = (place: string, reason: string) => void lines.add(`${place}: ${reason}`);
+  const notes = new Set<string>();
+  const lost: Lost = (place, reason, kind) => void (kind === 'note' ? notes : lines).add(`${place}: ${reason}`);
   const { value, faults, files = {} } = read(format, text);
   if (faults.length > 0) throw refusal(faults);
   const imported = IMPORTERS[format](value, { ...context, files: { ...context.files, ...files } }, lost);
   const document = fitDocument(imported, lost);
-  const more = lines.size - MAX_LOST;
-  return {
-    document,
-    lost: [...[...lines].slice(0, MAX_LOST), ...(more > 0 ? [`${more} more lines are left out`] : [])],
-  };
+  return { document, lost: bounded(lines), notes: bounded(notes) };
+}
+
+function bounded(lines: ReadonlySet<string>): string[] {
+  const more = lines.size - MAX_LINES;
+  return [...[...lines].slice(0, MAX_LINES), ...(more > 0 ? [`${more} more lines are left out`] : [])];
 }
 
 interface Read {

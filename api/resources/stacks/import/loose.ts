@@ -14,10 +14,15 @@ export interface Imported {
   document: StackDocument;
   /** What the document cannot say, as `place: reason`. */
   lost: string[];
+  /** What the platform does in another way, so that nothing is lost. */
+  notes: string[];
 }
 
-/** Called with what a document cannot say, and its place in the other file. */
-export type Lost = (place: string, reason: string) => void;
+/**
+ * Called with what a document cannot say, and its place in the other file. It is a note if the same processes run, with
+ * the same data, and visitors get the same answers.
+ */
+export type Lost = (place: string, reason: string, kind?: 'note') => void;
 
 /** Turns the value of a parsed file into a document. Pure. Values of wrong types are left to the document's schema. */
 export type Importer = (value: unknown, context: ImportContext, lost: Lost) => StackDocument;

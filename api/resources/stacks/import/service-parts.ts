@@ -5,7 +5,7 @@ import { type ImportContext, type Lost, optional } from './loose.js';
 
 /** Ports at which no browser asks. */
 export const NOT_HTTP: ReadonlySet<number> = new Set([
-  ...[21, 22, 25, 53, 465, 587, 1025, 1433, 1521, 1883, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 27017],
+  ...[21, 22, 25, 53, 465, 587, 1025, 1433, 1521, 1883, 3306, 4222, 5432, 5672, 6379, 9042, 9092, 11211, 25565, 27017],
 ]);
 
 export type Volumes = Record<string, { mountPath: string; sizeGb: number }>;

@@ -121,6 +121,22 @@ describe('The stored figures of services', () => {
     expect(await most(3600)).to.equal(5_000_000_001);
   });
 
+  it('have what the volumes of a service hold that runs nothing, as one that is suspended or of kind cron', async () => {
+    const { db } = database;
+    const volume = { id: uuidv7(), service_id: service.id, name: 'data', mount_path: '/data', size_gb: 9 };
+    await db('volumes').insert({ ...volume, used_bytes: 8, measured_at: null });
+    await foldUsage(db, 60);
+    expect(await rows(15)).to.deep.equal([]);
+    await db('volumes').update({ measured_at: new Date() });
+    await foldUsage(db, 60);
+    const [row] = await rows(15);
+    expect({ replicas: row?.replicas, samples: row?.samples, bytes: Number(row?.volume_bytes) }).to.deep.equal({
+      replicas: 0,
+      samples: 0,
+      bytes: 8,
+    });
+  });
+
   it('are made coarser, and a second time changes nothing', async () => {
     for (const seconds of [1000, 985, 970, 700, 10]) await past(15, seconds);
     await rollUp(database.db);

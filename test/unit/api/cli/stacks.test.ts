@@ -32,6 +32,26 @@ describe('A plan in a terminal', () => {
     expect(planSummary({ ...PLAN, changes: [] })).to.equal('Nothing to change.');
   });
 
+  it('has a line of its own for each line of a long value, and shortens what is too long', () => {
+    const update = (path: string, from: unknown, to: unknown): StackPlan['changes'][number] => ({
+      ...{ action: 'update', kind: 'service', name: 'web' },
+      fields: [{ path, from, to }],
+    });
+    const many = Array.from({ length: 15 }, (_, n) => `step ${n}`).join('\n');
+    const changes = [update('/startCommand', 'old', `one\ntwo${'o'.repeat(200)}\n`), update('/buildCommand', '', many)];
+    expect(planLines({ ...PLAN, changes }).map(({ text }) => text)).to.deep.equal([
+      ...['~ service web', '    startCommand:', '      - old', '      + one'],
+      `      + two${'o'.repeat(97)}… (203 characters)`,
+      ...['~ service web', '    buildCommand:', `      - ''`],
+      ...Array.from({ length: 12 }, (_, n) => `      + step ${n}`),
+      ...['      + … 3 more lines', 'Deploys web, db', '! be careful'],
+    ]);
+    const made = { ...update('/dockerfileText', null, 'FROM a\nRUN b'), action: 'create' as const };
+    expect(planLines({ ...PLAN, changes: [made] }).map(({ text }) => text)).to.include.members([
+      ...['    dockerfileText:', '      FROM a', '      RUN b'],
+    ]);
+  });
+
   it('shows control characters of names, and does not send them', () => {
     const changes = [{ action: 'delete' as const, kind: 'service' as const, name: 'a\u001b[2Jb', fields: [] }];
     expect(planLines({ ...PLAN, changes })[0]?.text).not.to.contain('\u001b');

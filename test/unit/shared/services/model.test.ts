@@ -1,5 +1,12 @@
 import { expect } from 'chai';
-import { isDataKind, isRouted, listensOnPort, SERVICE_KINDS, slugOf } from '../../../../shared/services/model.js';
+import {
+  aliasOf,
+  isDataKind,
+  isRouted,
+  listensOnPort,
+  SERVICE_KINDS,
+  slugOf,
+} from '../../../../shared/services/model.js';
 
 describe('What follows from the kind and the name of a service', () => {
   it('five kinds are built from a source, and two are servers with a volume', () => {
@@ -23,5 +30,15 @@ describe('What follows from the kind and the name of a service', () => {
     expect(slugOf('!!!')).to.equal('service');
     expect(slugOf(`${'x'.repeat(39)} y`)).to.equal('x'.repeat(39));
     expect(slugOf('shop', 'abc123')).to.equal('shop-abc123');
+  });
+});
+
+describe('Names of services for their neighbours', () => {
+  it('are made of names that a host can have', () => {
+    expect(aliasOf({ name: 'DB', slug: 'db-x1' })).to.equal('db');
+    expect(aliasOf({ name: 'my_db', slug: 'my-db' })).to.equal('my_db');
+    for (const name of ['db-x1', 'Two words', 'a.example', 'localhost', 'x\n1.2.3.4 y', '-a', 'a'.repeat(64)]) {
+      expect(aliasOf({ name, slug: 'db-x1' }), name).to.equal('');
+    }
   });
 });

@@ -83,4 +83,16 @@ describe('Names of neighbours', () => {
       '',
     ]);
   });
+
+  it('are those of services too, if no other service has them', () => {
+    const neighbours = [
+      { hostName: 'db-x1', alias: 'db', address: '10.64.0.3' },
+      { hostName: 'db-x2', alias: 'db', address: '10.64.0.4' },
+      { hostName: 'web-x1', alias: 'web', address: '10.64.0.5' },
+      { hostName: 'web', alias: '', address: '10.64.0.6' },
+    ];
+    expect(hostsText(neighbours, '').split('\n').slice(2)).to.deep.equal([
+      ...['10.64.0.3 db-x1 db', '10.64.0.4 db-x2', '10.64.0.6 web', '10.64.0.5 web-x1', ''],
+    ]);
+  });
 });

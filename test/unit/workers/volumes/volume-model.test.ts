@@ -1,5 +1,11 @@
 import { expect } from 'chai';
-import { decideVolume, GIGABYTE, type ObservedVolume, volumeState } from '../../../../workers/volumes/volume-model.js';
+import {
+  decideVolume,
+  fileSystemUsedBytes,
+  GIGABYTE,
+  type ObservedVolume,
+  volumeState,
+} from '../../../../workers/volumes/volume-model.js';
 
 const MINE = { serviceId: 'service-1', name: 'uploads' };
 const FRESH: ObservedVolume = { made: false, marker: null, hasImage: false, hasContent: false, canMount: true };
@@ -41,5 +47,26 @@ describe('How full a volume is', () => {
     expect([0, 89, 90, 100].map((percent) => at(percent, true))).to.deep.equal([
       ...['open', 'open', 'nearly_full', 'nearly_full'],
     ]);
+  });
+});
+
+describe('What a file system says of itself', () => {
+  const beginning = (fields: Record<number, number>) => {
+    const buffer = Buffer.alloc(2048);
+    buffer.writeUInt16LE(0xef53, 1024 + 56);
+    for (const [at, value] of Object.entries(fields)) buffer.writeUInt32LE(value, 1024 + Number(at));
+    return buffer;
+  };
+
+  it('is the bytes that it holds, without its own tables', () => {
+    // 16,384 blocks of 4 KiB, of which 13,295 are free and 3,083 are its own.
+    expect(fileSystemUsedBytes(beginning({ 4: 16_384, 12: 13_295, 24: 2, 584: 3083 }))).to.equal(6 * 4096);
+    expect(fileSystemUsedBytes(beginning({ 4: 16_384, 12: 16_384, 24: 2, 584: 1 }))).to.equal(0);
+  });
+
+  it('is nothing if it is another one, or if it does not say how many are its own', () => {
+    expect(fileSystemUsedBytes(beginning({ 4: 16_384, 12: 13_295, 24: 2 }))).to.equal(null);
+    expect(fileSystemUsedBytes(Buffer.alloc(2048))).to.equal(null);
+    expect(fileSystemUsedBytes(beginning({ 584: 1 }).subarray(0, 1200))).to.equal(null);
   });
 });

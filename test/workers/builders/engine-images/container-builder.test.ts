@@ -140,6 +140,28 @@ describe(`Builds of container images${REASON === '' ? '' : `: ${REASON}`}`, func
     );
   });
 
+  it('builds the stage that the configuration names', async () => {
+    const files = {
+      Dockerfile: 'FROM local/tiny:latest AS one\nCMD ["echo", "one"]\nFROM one AS two\nCMD ["echo", "two"]\n',
+    };
+    const at = (dockerfileTarget: string) => ({
+      files,
+      configuration: { buildMethod: 'dockerfile' as const, dockerfileTarget },
+    });
+    expect(await fixture.run((await fixture.build(at('One'))).reference)).to.equal('one');
+    expect(await fixture.run((await fixture.build(at(''))).reference)).to.equal('two');
+    expect((await fixture.failure(at('three'))).message).to.equal(
+      'dockerfileTarget "three" is no stage of the Dockerfile, which has: one, two',
+    );
+  });
+
+  it('builds a Dockerfile of the configuration, with files of the repository', async () => {
+    const dockerfileText = 'FROM local/tiny:latest\nCOPY a.txt /own.txt\nCMD ["cat", "/own.txt"]\n';
+    const configuration = { buildMethod: 'dockerfile' as const, dockerfileText };
+    const built = await fixture.build({ files: { 'a.txt': 'copied', Dockerfile: 'FROM nothing' }, configuration });
+    expect(await fixture.run(built.reference)).to.equal('copied');
+  });
+
   it('uses a Dockerfile if no other file tells what the project is', async () => {
     const { manifest } = await fixture.build({ files: { Dockerfile: 'FROM local/tiny:latest\nCMD ["true"]\n' } });
     expect(manifest.runtime).to.equal('docker');

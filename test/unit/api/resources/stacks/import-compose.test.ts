@@ -8,20 +8,21 @@ const REPOSITORY = 'https://git.example.com/shop.git';
 
 function imported(text: string, files: Record<string, string> = {}, repository = REPOSITORY, folder = '') {
   const lost: string[] = [];
-  const document = importCompose(parse(text, { merge: true }), { repository, folder, files }, (place, reason) => {
-    lost.push(`${place}: ${reason}`);
+  const notes: string[] = [];
+  const document = importCompose(parse(text, { merge: true }), { repository, folder, files }, (place, reason, kind) => {
+    (kind === 'note' ? notes : lost).push(`${place}: ${reason}`);
   });
   // Whatever is imported is a valid document.
   readDocument(stringify(document), []);
-  return { document, lost };
+  return { document, lost, notes };
 }
 
 const ignore = () => undefined;
 
 /** The document of one service. */
 const service = (lines: string, files?: Record<string, string>) => {
-  const { document, lost } = imported(`services:\n  app:\n${lines.replace(/^/gm, '    ')}`, files);
-  return { entry: document.services?.app, lost };
+  const { document, ...said } = imported(`services:\n  app:\n${lines.replace(/^/gm, '    ')}`, files);
+  return { entry: document.services?.app, ...said };
 };
 
 describe('A docker-compose.yml', () => {
@@ -89,7 +90,7 @@ volumes: { data: {} }
           buildMethod: 'dockerfile',
           rootDirectory: 'jobs',
           dockerfilePath: 'docker/Worker.Dockerfile',
-          startCommand: `node worker.js --name 'it'\\''s'`,
+          startArguments: ['node', 'worker.js', '--name', "it's"],
           replicas: 3,
           variables: { QUEUE_URL: to('cache', 'URL'), WEB: to('web', 'URL') },
         },
@@ -103,7 +104,7 @@ volumes: { data: {} }
   });
 
   it('keeps named volumes, and says what becomes of folders of the host', () => {
-    const { entry, lost } = service(
+    const { entry, lost, notes } = service(
       `image: ghost:5\nports: ["2368"]\nvolumes:\n  - content:/var/lib/ghost/content\n  - ./media:/srv/media\n  - ./a.conf:/srv/a.conf\n` +
         '  - { type: tmpfs, target: /tmp/x }\n  - /anonymous\n',
     );
@@ -114,21 +115,28 @@ volumes: { data: {} }
     });
     // The smallest plan with room for them.
     expect(entry?.plan).to.equal('starter');
-    expect(lost).to.have.length(3);
-    expect(lost[0]).to.equal(
+    expect(lost).to.deep.equal([]);
+    expect(notes).to.deep.equal([
       'services.app.volumes: /srv/media is the folder ./media of the host: it becomes a volume, which is empty',
-    );
+      'services.app.volumes: /srv/a.conf is copied from a.conf of the repository into the image',
+      'services.app.volumes: /tmp/x is an ordinary folder, and not in memory',
+    ]);
+    expect(entry).to.include({
+      dockerfileText: 'FROM ghost:5\nCOPY ["a.conf","/srv/a.conf"]\n',
+      repository: REPOSITORY,
+    });
   });
 
   it('keeps folders of data of a service that is built, and no others', () => {
-    const { entry, lost } = service(
+    const { entry, lost, notes } = service(
       'build: .\nvolumes: ["./src:/app/src", "./volumes/data:/data", "~/.cache:/root/.cache"]',
     );
     expect(Object.values(entry?.volumes ?? {}).map(({ mountPath }) => mountPath)).to.deep.equal([
       '/data',
       '/root/.cache',
     ]);
-    expect(lost.map((line) => line.split(' ')[1])).to.deep.equal(['/app/src:', '/data', '/root/.cache']);
+    expect(lost.map((line) => line.split(' ')[1])).to.deep.equal(['/app/src:']);
+    expect(notes.map((line) => line.split(' ')[1])).to.deep.equal(['/data', '/root/.cache']);
   });
 
   it('leaves out what needs the socket of Docker', () => {
@@ -175,18 +183,10 @@ volumes: { data: {} }
     expect(lost.map((line) => line.split(':')[0])).to.deep.equal([
       'services.app.environment.a.b',
       ...['services.app.privileged', 'services.app.secrets', 'services.app.working_dir', 'services.app.port_of_mine'],
-      ...['services.app.build.target', 'services.app.build.context', 'services.app.healthcheck'],
+      'services.app.build.context',
     ]);
-    const { document, lost: without } = imported(
-      'services:\n  a: { image: x, profiles: [debug] }\n  b: { build: . }\n',
-      {},
-      '',
-    );
-    expect(Object.keys(document.services ?? {})).to.deep.equal(['b']);
-    expect(without).to.deep.equal([
-      'services.a: is only started with the profile debug, and left out',
-      'services.b.build: the address of the repository is not known: set repository',
-    ]);
+    const { lost: without } = imported('services:\n  b: { build: . }\n', {}, '');
+    expect(without).to.deep.equal(['services.b.build: the address of the repository is not known: set repository']);
   });
 
   it('loses nothing to what development needs, or what has no effect here', () => {
@@ -218,6 +218,89 @@ volumes: { data: {} }
     });
   });
 
+  /*
+   * What is lost, and what is a note. A line is a note only if, of the same file, `docker compose up` and this platform
+   * run the same processes with the same data, and visitors get the same answers: only the way is another one. Data that
+   * lies on a host is missing in any case. All else is lost, however small it is.
+   */
+  it('notes what the platform does in another way, and loses nothing by it', () => {
+    const { document, lost, notes } = imported(
+      `
+services:
+  web:
+    build: { context: ., target: production }
+    ports: ["80:3000", "9229:9229", "127.0.0.1:9000:9000"]
+    healthcheck: { test: nc -z localhost 3000 }
+    environment: { MONGO: "mongodb://mongo:27017/shop", API: "http://backend:4000/v1", DATABASE_URL: "postgres://postgres:x@db/postgres" }
+    depends_on: { db: { condition: service_started }, migrate: { condition: service_completed_successfully } }
+  migrate: { build: { context: ., target: production }, command: sh -c "npm run migrate" }
+  api: { build: ./api, container_name: backend }
+  mongo: { image: "mongo:7", ports: ["27017:27017"], command: --quiet --dbpath '/data/my db' }
+  cache: { image: "redis:7" }
+  jobs: { image: jobs, entrypoint: [node, jobs.js], command: [--all], depends_on: [cache] }
+  proxy: { image: "nginx:1", ports: ["8080:80"], volumes: ["./nginx.conf:/etc/nginx/conf.d/default.conf:ro"] }
+  db: { image: "postgres:16" }
+  seed: { image: a, profiles: [seed] }
+  extra: { image: b, profiles: [extra] }
+`,
+      { '.env': 'COMPOSE_PROFILES=extra\n' },
+    );
+    expect(lost).to.deep.equal([]);
+    expect(notes).to.deep.equal([
+      'services.migrate: is the pre-deploy command of web, and no service',
+      'services.seed: is started only with the profile seed, and left out: name it in COMPOSE_PROFILES of .env',
+      'services.cache: stays a service of its image: no variable of jobs has its address, so that its code has it',
+      'services.web.healthcheck: is no request to a path: the service is ready when its port accepts connections',
+      'services.mongo.ports: 27017 is open to its neighbours, and to you by rnv connect',
+      'services.proxy.volumes: /etc/nginx/conf.d/default.conf is copied from nginx.conf of the repository into the image',
+    ]);
+    expect(Object.keys(document.databases ?? {})).to.deep.equal(['db']);
+    const { web, api, mongo, cache, jobs, proxy } = document.services ?? {};
+    expect(web).to.include({ dockerfileTarget: 'production', preDeployCommand: `sh -c 'npm run migrate'` });
+    expect(web?.variables).to.deep.equal({
+      MONGO: 'mongodb://mongo:27017/shop',
+      // The name of the service, and not that of the container: neighbours find it.
+      API: 'http://api:4000/v1',
+      DATABASE_URL: { reference: { service: 'db', key: 'URL' } },
+    });
+    expect(api).to.include({ kind: 'private', port: 4000 });
+    expect(mongo).to.deep.include({ kind: 'private', startArguments: ['--quiet', '--dbpath', '/data/my db'] });
+    expect(cache).to.include({ kind: 'private', port: 6379, image: 'redis:7' });
+    expect(jobs).to.include({ startCommand: 'node jobs.js --all' });
+    expect(proxy).to.include({
+      buildMethod: 'dockerfile',
+      dockerfileText: 'FROM nginx:1\nCOPY ["nginx.conf","/etc/nginx/conf.d/default.conf"]\n',
+    });
+  });
+
+  it('loses what visitors, data or code would miss', () => {
+    const lostOf = (lines: string) => service(lines).lost.map((line) => line.replace('services.app', ''));
+    expect(lostOf('image: a\nports: ["80", "81"]')).to.deep.equal([
+      '.ports: 81 is open to its neighbours only: one HTTP port has an address',
+    ]);
+    expect(lostOf('image: itzg/minecraft-server\nports: ["25565:25565"]')).to.have.length(1);
+    expect(lostOf('image: "a:$TAG"\ncommand: run $MODE')).to.deep.equal([
+      '.image: TAG has no value: write the tag into the image',
+      '.command: MODE has no value: write it into the command',
+    ]);
+    expect(lostOf('image: a\nvolumes: ["./conf:/etc/a:ro", "./app:/app", "data:/usr/src/data"]')).to.deep.equal([
+      '.volumes: /etc/a is copied from conf of the repository into the image, over the files that are there: check that none of them is in the way',
+      '.volumes: /app is the folder ./app of the host: it becomes a volume, which is empty: copy into it what the repository has there',
+      '.volumes: /usr/src/data is in /usr, which belongs to the system: no volume can be there. Let the service keep its data elsewhere',
+    ]);
+    const { lost } = imported(
+      'services:\n  db: { image: "postgres:16", environment: { POSTGRES_USER: a } }\n  cache: { image: redis }\n' +
+        '  web: { image: b, environment: { A: "postgresql+asyncpg://a:b@db/shop?pool=3", B: "redis://cache/2", C: "x://a@db:1/y", D: "redis://cache:6379/0", E: "postgres://a@db/a?sslmode=disable" } }\n' +
+        '  all: { image: c, profiles: [x] }\n',
+    );
+    expect(lost).to.deep.equal([
+      'services.web.environment.A: becomes the URL of db, without +asyncpg and /shop and ?pool=3',
+      'services.web.environment.B: becomes the URL of cache, without /2',
+      'services.web.environment.C: has a password of db, which the platform chooses: use its URL',
+    ]);
+    expect(imported('services: { a: { image: x, profiles: [debug] } }').lost).to.have.length(1);
+  });
+
   it('may lie in a folder of the repository', () => {
     const text =
       'services:\n  a: { build: . }\n  b: { build: ../.. }\n  c: { build: ../web/ }\n  d: { build: ../../.. }\n';
@@ -230,11 +313,11 @@ volumes: { data: {} }
   it('says what its databases do here that they did not do there', () => {
     const { lost } = imported(
       'services:\n  db:\n    image: postgres:16\n    command: -c max_connections=500\n' +
-        '    volumes: ["./init.sql:/docker-entrypoint-initdb.d/init.sql"]\n',
+        '    volumes: ["/srv/init.sql:/docker-entrypoint-initdb.d/init.sql"]\n',
     );
     expect(lost).to.deep.equal([
       'services.db.command: options of the database server are those of the platform',
-      'services.db.volumes: scripts at the first start are not run: run them by hand',
+      'services.db.volumes: scripts at the first start are not run: give them to rnv psql once',
     ]);
   });
 

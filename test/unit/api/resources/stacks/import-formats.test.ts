@@ -273,6 +273,7 @@ describe('An app.json', () => {
     expect(imported('heroku', '{ "name": "Blog", "addons": ["mongolab"] }')).to.deep.equal({
       document: { services: { blog: { kind: 'web', repository: REPOSITORY } } },
       lost: ['addons: mongolab has no counterpart: give its variables by hand'],
+      notes: [],
     });
     expect(imported('heroku', 'web: npm start\nclock: npm run clock\n').document.services).to.deep.equal({
       shop: { kind: 'web', repository: REPOSITORY, startCommand: 'npm start' },
@@ -323,7 +324,11 @@ describe('A railway.json', () => {
   };
 
   it('becomes a document with one service, which is named after the repository', () => {
-    expect(imported('railway', EXAMPLES.railway)).to.deep.equal({ document: { services: { shop: entry } }, lost: [] });
+    expect(imported('railway', EXAMPLES.railway)).to.deep.equal({
+      document: { services: { shop: entry } },
+      lost: [],
+      notes: [],
+    });
   });
 
   it('may be a railway.toml', () => {
@@ -332,6 +337,7 @@ describe('A railway.json', () => {
     expect(imported('railway', '[build]\nbuilder = "NIXPACKS"\n')).to.deep.equal({
       document: { services: { shop: { kind: 'web', repository: REPOSITORY } } },
       lost: ['deploy: does not say whether the service has visitors: it becomes a web service'],
+      notes: [],
     });
   });
 });
@@ -348,7 +354,7 @@ describe("Kamal's deploy.yml", () => {
           variables: { ...variables, A: 'b' },
           domains: ['shop.example.org', 'b.example.org'],
         },
-        'shop-jobs': { kind: 'worker', startCommand: 'bin/jobs', ...source, variables },
+        'shop-jobs': { kind: 'worker', startArguments: ['bin/jobs'], ...source, variables },
       },
       databases: {
         'shop-db': { kind: 'postgres', databaseVersion: '16', databaseName: 'shop', databaseUser: 'shop' },

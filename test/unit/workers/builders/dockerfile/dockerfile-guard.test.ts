@@ -3,6 +3,7 @@ import {
   declaredArguments,
   guardDockerfile,
   namedImages,
+  stagesOf,
 } from '../../../../../workers/builders/dockerfile/dockerfile-guard.js';
 import { ownProcessorMs } from '../../../../support/processor-time.js';
 
@@ -70,6 +71,11 @@ describe('A Dockerfile', () => {
       { image: 'alpine', isLikeStage: false },
       { image: 'mode', isLikeStage: true },
     ]);
+  });
+
+  it('has stages with names', () => {
+    const text = 'FROM node:22 AS Base\nRUN echo FROM x AS y\nfrom base as test\nFROM alpine\nFROM x AS\n';
+    expect(stagesOf(text)).to.deep.equal(['base', 'test']);
   });
 
   it('is checked in linear time', () => {

@@ -7,7 +7,7 @@ describe('manifestOf', () => {
     manifestOf(
       { config: { Cmd: ['serve'], Healthcheck } },
       { process: { user: { uid: 0, gid: 0 } } },
-      { runtime: 'image', startCommand: '' },
+      { runtime: 'image', startCommand: '', startArguments: [] },
     ).process?.healthCheck;
 
   it('reads HEALTHCHECK, with the times of Docker where it names none', () => {
@@ -24,5 +24,17 @@ describe('manifestOf', () => {
       retries: 3,
     });
     for (const none of [null, {}, { Test: ['NONE'] }, { Test: [] }]) expect(checkOf(none)).to.equal(undefined);
+  });
+
+  it('gives the arguments of the configuration to the entry point', () => {
+    const config = { Entrypoint: ['serve', '-v'], Cmd: ['--all'] };
+    const argsOf = (startArguments: string[]) =>
+      manifestOf(
+        { config },
+        { process: { user: { uid: 0, gid: 0 } } },
+        { runtime: 'image', startCommand: '', startArguments },
+      ).process?.args;
+    expect(argsOf([])).to.deep.equal(['serve', '-v', '--all']);
+    expect(argsOf(['--one', 'a b'])).to.deep.equal(['serve', '-v', '--one', 'a b']);
   });
 });

@@ -78,12 +78,16 @@ describe('Swarm service of a replica', () => {
       .which.includes.members(['PAGE=a {{"{{"}}{b}}} {{"{{"}}- .Node.Hostname}}', 'ODD={{"{{"}}{{"{{"}}{']);
   });
 
-  it("without a command starts the image's own, in the image's folder or the given one", () => {
+  it("starts the image's own command if none is named, and gives it arguments", () => {
     const { image } = release();
     const own = { ...image, manifest: { ...image.manifest, startCommand: '', workingDirectory: '/srv' } };
     const { ContainerSpec } = task(replicaService(release({ image: own }), REPLICA, CONTEXT));
     expect(ContainerSpec).to.not.have.property('Command');
     expect(ContainerSpec).to.have.property('Dir', '/srv');
+    expect(ContainerSpec).to.not.have.property('Args');
+    const configuration = { ...release().configuration, startArguments: ['--one', 'a b'] };
+    const given = replicaService(release({ image: own, configuration }), REPLICA, CONTEXT);
+    expect(task(given).ContainerSpec).to.have.deep.property('Args', ['--one', 'a b']);
   });
 
   it('publishes no port of a worker, and sets no PORT for it', () => {
