@@ -12,8 +12,8 @@ import { findBackup } from './store.js';
 type Service = Pick<ServiceRow, 'id' | 'kind' | 'configuration'>;
 
 /**
- * Throws conflict unless a backup of the service `from` can be restored into `service`: it succeeded and fits, and the
- * service is not being restored. Throws what `missing` returns if there is no such backup.
+ * Throws conflict unless a backup of the service `from` can be restored into `service`.
+ * It must have succeeded and fit, and the service must not be being restored. Throws what `missing` returns if there is no such backup.
  */
 export async function assertRestorable(
   trx: Transaction,

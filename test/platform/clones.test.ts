@@ -1,6 +1,8 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Json } from '../support/api.js';
-import { createService, deploy, operationEnded, type Service } from '../support/deployments.js';
+import { createService, deploy, ended, operationEnded, type Service } from '../support/deployments.js';
 import { type Platform, usePlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { runSql } from './database-session.js';
@@ -57,7 +59,7 @@ describe('A clone with data', function () {
     const { services } = await platform.client.expect<Json>('GET', '/services');
     return services.find((each: Json) => each.environmentId === environmentId && each.name === name);
   };
-  const rows = async (service: Service) =>
+  const rows = async (service: Pick<Service, 'id'>) =>
     (await runSql(platform, service, 'select count(*)::int as n from orders'))[0];
 
   it('has the rows and files of the latest backups before anything uses them, although the workers are killed', async () => {
@@ -123,6 +125,52 @@ describe('A clone with data', function () {
     // It is an ordinary database, with backups of its own.
     await runSql(platform, db, 'insert into orders values (2000)');
     await back(db);
+  });
+
+  it('is made for a preview with databases of its own, before it is deployed, and removed after it', async () => {
+    const { client } = platform;
+    const repository = await platform.repositoryOf({
+      Procfile: 'web: exec node server.js\n',
+      'server.js': `require('node:http').createServer((_, r) => r.end(process.env.DB_NAME)).listen(process.env.PORT)`,
+    });
+    await repository.git('checkout', '-q', '-b', 'topic');
+    await repository.commit('Topic', { topic: '' });
+    const base = await createService(client, {
+      ...{ name: 'shown', ...at, configuration: { repository: repository.url, previewMode: 'manual' } },
+    });
+    await client.expect('POST', `/services/${base.id}/variables`, {
+      ...{ key: 'DB_NAME', reference: { serviceId: database.id, key: 'DATABASE' } },
+    });
+    await client.expect('PUT', `/services/${base.id}/preview-settings`, { databases: 'own' });
+    await back(database);
+    const { preview } = await client.expect<Json>('POST', `/services/${base.id}/previews`, { branch: 'topic' });
+    const [own] = preview.databases;
+    const service = { id: own.serviceId };
+    await eventually('it is being restored', () =>
+      platform.database.db('operations').where({ service_id: own.serviceId, status: 'running' }).first(),
+    );
+    for (const worker of platform.workers) worker.kill('SIGKILL');
+    await platform.startWorker();
+    const { deploymentId } = (await client.expect<Json>('GET', `/services/${preview.serviceId}`)).service;
+    expect(await ended(client, preview.serviceId, deploymentId)).to.include({ status: 'live', error: '' });
+    const [restore] = await platform.database.db('operations').where({ service_id: own.serviceId, kind: 'restore' });
+    expect(restore.status).to.equal('succeeded');
+    const deployment = await platform.database.db('deployments').where({ id: deploymentId }).first();
+    expect(deployment.admitted_at >= restore.finished_at).to.equal(true);
+    expect(await rows(service)).to.deep.equal(await rows(database));
+    const [{ d }] = (await runSql(platform, service, 'select current_database() as d')) as [{ d: string }];
+    expect((await platform.visit(preview)).body).to.equal(d);
+
+    await client.expect('DELETE', `/services/${base.id}/previews/${preview.id}`);
+    await eventually(
+      'its database is gone',
+      async () => {
+        const { status } = await client.call('GET', `/services/${own.serviceId}`);
+        return status === 404 && !(await readdir(join(platform.dataDir, 'volumes'))).includes(own.serviceId);
+      },
+      90_000,
+    );
+    expect((await rows(database))?.n).to.be.greaterThan(0);
   });
 
   it('is also filled by hand, by the backup of another database', async () => {

@@ -18,8 +18,8 @@ export interface Adoption {
 }
 
 /**
- * Returns what a copy needs to become the data of `service`; null if it was that service's before, or is of redis, whose
- * users are not in its data.
+ * Returns what a copy needs to become the data of `service`; null if it needs nothing.
+ * That is so if it was that service's before, and for redis, whose users are not in its data.
  */
 export async function adoptionOf(
   { db, keyring }: Pick<JobDeps, 'db' | 'keyring'>,

@@ -20,7 +20,7 @@ const RESTORED = 'restored-';
 type Deps = JobDeps & DataAccessDeps;
 
 /**
- * Replaces the data of a service by that of a backup, its own or that of another service of its workspace.
+ * Replaces the data of a service by that of a backup, which may be of another service.
  * Unpacks and checks the copy beside the data, then swaps the two while the service is stopped. Keeps the previous data
  * until the operation has succeeded, and puts it back if the service does not start on the restored data. If this worker
  * dies, another one continues. Throws a `BackupError` or a `ReleaseError` with the reason.

@@ -98,7 +98,7 @@ function reasonOf(error: AppError): string {
   return [errorMessage(error), ...(error.details ?? []).map(({ path, message }) => `${path} ${message}`)].join('; ');
 }
 
-/** Returns null if all data is restored, so that what uses it can be deployed. Throws `ApplyError` once all restores have ended and some failed. */
+/** Returns null if all data is restored, so that its users can be deployed. Throws `ApplyError` once all restores have ended and some failed. */
 async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcome | null> {
   const restores = await listApplyRestores(db, id);
   if (restores.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for restores' };
@@ -114,10 +114,10 @@ async function lookAtDeployments(deps: JobDeps, { id, together }: ApplyRow): Pro
   const decision = together ? await settleTogether(deps, id) : null;
   const deployments = await listApplyDeployments(deps.db, id);
   if (deployments.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for deployments' };
-  const failed = deployments.filter(({ status }) => status !== 'live');
-  if (failed.length === 0) return null;
+  const texts = failedTexts(deployments);
+  if (texts.length === 0) return null;
   if (decision?.type === 'giveUp') throw new ApplyError(nothingWentLive(decision.reason));
-  throw new ApplyError(failedTexts(failed).join('; '));
+  throw new ApplyError(texts.join('; '));
 }
 
 function failedTexts(deployments: readonly ApplyDeployment[]): string[] {

@@ -58,7 +58,7 @@ export async function queueBackup(
 }
 
 /**
- * Queues the restoration of a database or of a service's volumes from one of its backups, or from one of `from`.
+ * Queues the restoration of a database or of a service's volumes from a backup of `from`.
  * Throws what `queueBackup` throws for the service, not_found for the backup, and conflict if the backup did not
  * succeed or does not fit, or if the service is busy.
  */
