@@ -75,6 +75,22 @@ export function getBackup(db: Db, id: string): Promise<BackupRow | undefined> {
   return db<BackupRow>('backups').where({ id }).first();
 }
 
+/**
+ * Returns the latest backup of each of these services that succeeded and has all volumes with content. Services without
+ * one are left out.
+ */
+export function latestBackups(db: Db, serviceIds: readonly string[]): Promise<BackupRow[]> {
+  return rowsOf<BackupRow>(
+    db,
+    `select distinct on (b.service_id) b.* from backups b
+      where b.service_id = any(:serviceIds) and b.status = 'succeeded' and b.deleted_at is null
+        and not exists (select from volumes v where v.service_id = b.service_id and v.removed_at is null
+                           and v.host_id is not null and v.created_at > b.created_at)
+      order by b.service_id, b.created_at desc`,
+    { serviceIds },
+  );
+}
+
 /** Returns a service's backups, newest first. */
 export function listBackups(db: Db, serviceId: string, page: PageRequest): Promise<Page<BackupRow>> {
   return pageOf<BackupRow>(db, 'backups', { service_id: serviceId, deleted_at: null }, page);
@@ -155,6 +171,8 @@ export async function backupsByAge(
         and exists (select from backups o where o.service_id = s.id and o.deleted_at is null and o.finished_at is not null
                                             and o.created_at <= now() - interval '1 day')
         and not exists (select from operations o where o.service_id = s.id and o.finished_at is null and o.kind = 'restore')
+        and not exists (select from operations o join backups r on r.id = o.backup_id
+                         where o.finished_at is null and r.service_id = s.id)
       group by s.id`,
   );
   return rows.map(({ backups, ...rest }) => ({

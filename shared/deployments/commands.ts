@@ -5,6 +5,7 @@ import { prepareDataServer } from '../data/commands.js';
 import { getImage } from '../images/store.js';
 import { assertNotRestoring } from '../operations/commands.js';
 import { derivePreview } from '../previews/derive-preview.js';
+import { withPreviewDatabases } from '../previews/own-databases.js';
 import { touchPreview } from '../previews/store.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { SEALED } from '../secrets/sealed-columns.js';
@@ -54,7 +55,7 @@ export async function queueDeployment(
   input: QueueDeploymentInput,
 ): Promise<DeploymentRow> {
   const locked = await lockDeployable(trx, deps, input.service.id, input.locked);
-  const { service, variables, commitSha } = await derivePreview(trx, deps, locked, input);
+  const { service, variables, commitSha, preview } = await derivePreview(trx, deps, locked, input);
   const configuration: ServiceConfiguration = { ...service.configuration };
   if (input.branch !== undefined) configuration.branch = input.branch;
   await assertSource(trx, deps, service, configuration, commitSha);
@@ -65,8 +66,13 @@ export async function queueDeployment(
 
   await prepareDataServer(trx, deps.keyring, service, configuration);
   const id = input.id ?? uuidv7();
-  const { authorize } = input;
-  const resolved = variables ? await resolveVariables(trx, deps, { service, variables, authorize }) : NO_VARIABLES;
+  const { authorize, actor } = input;
+  const found = variables ? await resolveVariables(trx, deps, { service, variables, authorize }) : NO_VARIABLES;
+  const deploy = (database: ServiceRow) =>
+    queueDeployment(trx, deps, { service: database, locked: database, actor, trigger: 'create', authorize });
+  const resolved = preview
+    ? await withPreviewDatabases(trx, deps, { ...preview, preview: service, resolved: found, actor, deploy })
+    : found;
   return insertDeployment(trx, {
     id,
     workspace_id: service.workspace_id,

@@ -133,6 +133,11 @@ const ADMIT = prepare<{ admitted: string[]; free: number }>(
           (select slots from free) - (select count(*) from admitted) as free`,
 );
 
+/** Returns SQL: a column of the last restore of the service `s`. */
+function lastRestore(column: 'status' | 'error'): string {
+  return `select r.${column} from operations r where r.service_id = s.id and r.kind = 'restore' order by r.created_at desc limit 1`;
+}
+
 /** Returns SQL: the names of a deployment's referenced databases that do not run, with what they wait for. */
 function missingDatabases(deployment: string): string {
   return `select s.name,
@@ -140,10 +145,13 @@ function missingDatabases(deployment: string): string {
                  when s.lifecycle_status = 'suspended' then 'it is suspended; resume it'
                  when exists (select from deployments o where o.service_id = s.id and o.finished_at is null)
                    then 'it is being deployed'
-                 else 'it does not run; deploy it' end as what
+                 when s.live_deployment_id is null then 'it does not run; deploy it'
+                 else coalesce('its data was not restored: ' || nullif((${lastRestore('error')}), ''), 'it is being restored from a backup')
+            end as what
        from jsonb_each((select n.data_references from snapshots n where n.id = ${deployment}.snapshot_id)) as reference
        join services s on s.id = (reference.value ->> 'serviceId')::uuid
-      where s.live_deployment_id is null or s.lifecycle_status <> 'active'`;
+      where s.live_deployment_id is null or s.lifecycle_status <> 'active'
+         or (exists (select from preview_databases p where p.service_id = s.id) and (${lastRestore('status')}) <> 'succeeded')`;
 }
 
 /** The most deployments without a reason for waiting that get one in one call. */

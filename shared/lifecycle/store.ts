@@ -56,6 +56,8 @@ export async function hasInfrastructure(db: Db, serviceId: string): Promise<bool
 const ERASED_WITH_SERVICE = [
   'environment_group_services',
   'previews',
+  'preview_databases',
+  'preview_settings',
   'commit_events',
   'commit_heads',
   'stack_heads',

@@ -5,6 +5,7 @@ import { copyAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { getService, updateServiceRow } from '../services/store.js';
 import type { VariablesOf } from '../variables/resolve-variables.js';
+import { type PreviewDatabases, previewDatabasesOf } from './database-store.js';
 import { previewConfiguration } from './model.js';
 import { approvedCommit } from './pull-store.js';
 import { type PreviewRow, previewOf, touchPreview } from './store.js';
@@ -14,6 +15,8 @@ export interface Deployable {
   /** Null if the deployment gets no variables. */
   variables: VariablesOf | null;
   commitSha: string | undefined;
+  /** The branch and the databases of a preview; null for any other service. */
+  preview: { branch: string; databases: PreviewDatabases } | null;
 }
 
 /**
@@ -28,7 +31,7 @@ export async function derivePreview(
   { branch, commitSha }: { branch?: string | undefined; commitSha?: string | undefined },
 ): Promise<Deployable> {
   const preview = await previewOf(trx, service.id);
-  if (!preview) return { service, variables: { serviceId: service.id, scope: 'production' }, commitSha };
+  if (!preview) return { service, variables: { serviceId: service.id, scope: 'production' }, commitSha, preview: null };
   if (branch !== undefined && branch !== preview.branch) {
     throw conflict(
       `The service is the preview of the branch ${preview.branch}; make another preview for the branch ${branch}`,
@@ -53,6 +56,7 @@ export async function derivePreview(
     service: { ...service, configuration, sealed_repository },
     variables: preview.fork ? null : { serviceId: base.id, scope: 'preview' },
     commitSha: preview.fork ? await approved(trx, preview, commitSha) : commitSha,
+    preview: { branch: preview.branch, databases: await previewDatabasesOf(trx, base.id) },
   };
 }
 

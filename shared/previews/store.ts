@@ -23,6 +23,7 @@ export type PreviewView = ServiceView & {
   preview_branch: string;
   preview_pull_number: number | null;
   preview_changed_at: Date;
+  preview_databases: { serviceId: string; originalId: string; backupId: string | null; error: string }[];
 };
 
 function previewViews(db: Db, baseId: string) {
@@ -30,8 +31,17 @@ function previewViews(db: Db, baseId: string) {
     .join('previews as p', 'p.service_id', 's.id')
     .where('p.base_id', baseId)
     .whereNull('s.deleted_at')
-    .select('p.branch as preview_branch', 'p.pull_number as preview_pull_number', 'p.changed_at as preview_changed_at');
+    .select('p.branch as preview_branch', 'p.pull_number as preview_pull_number', 'p.changed_at as preview_changed_at')
+    .select(db.raw(`(${OWN_DATABASES}) as preview_databases`));
 }
+
+/** SQL: the databases of the preview `s`, each with the cause if its last deployment or restore failed. */
+const OWN_DATABASES = `select coalesce(jsonb_agg(jsonb_build_object('serviceId', o.service_id, 'originalId', o.original_id,
+      'backupId', o.backup_id, 'error', coalesce(
+        (select r.error from operations r where r.service_id = o.service_id and r.kind = 'restore' order by r.created_at desc limit 1),
+        (select r.error from deployments r where r.service_id = o.service_id order by r.created_at desc, r.id desc limit 1), ''))
+      order by o.service_id), '[]')
+  from preview_databases o where o.preview_id = s.id`;
 
 /** Returns the previews of a service, newest first. */
 export async function listPreviews(db: Db, baseId: string, page: PageRequest): Promise<Page<PreviewView>> {

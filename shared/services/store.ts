@@ -187,7 +187,9 @@ export async function replaceServiceRow(
   return (await rowOfPrepared(db, REPLACE, values)) ?? undefined;
 }
 
-export const IS_PREVIEW = 'exists (select from previews p where p.service_id = s.id)';
+/** SQL: true if the service `s` is a preview, or the database of one. */
+export const IS_PREVIEW = `(exists (select from previews p where p.service_id = s.id)
+  or exists (select from preview_databases p where p.service_id = s.id))`;
 
 /** Returns a workspace's services, newest first: archived ones too, but no previews or deleted ones. */
 export async function listServiceViews(db: Db, workspaceId: string, page: PageRequest): Promise<Page<ServiceView>> {

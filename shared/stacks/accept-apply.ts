@@ -3,6 +3,7 @@ import { lockUntilCommit, type Transaction } from '../core/database/database-cli
 import { AppError, type ErrorDetail } from '../core/error-registry.js';
 import type { Keyring } from '../secrets/keyring.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
+import { arrangeFills, type Fill } from './arrange-fills.js';
 import { readEnvironmentState } from './environment-store.js';
 import type { Matches } from './match-resources.js';
 import type { StackRow, Step } from './model.js';
@@ -27,6 +28,8 @@ export interface ApplyRequest extends PlanRequest, Asked {
   deploy?: boolean;
   /** The pushed commit that has the document: services of its repository are deployed with it. */
   pushed?: PushedCommit;
+  /** The data that new services begin with. Only for a document that makes everything anew. */
+  fills?: readonly Fill[];
 }
 
 /**
@@ -35,7 +38,7 @@ export interface ApplyRequest extends PlanRequest, Asked {
  * invalid_request if a secret has no value.
  */
 export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRequest): Promise<string> {
-  const { workspaceId, name, planHash, values, deploy = true, pushed } = request;
+  const { workspaceId, name, planHash, values, deploy = true, pushed, fills = [] } = request;
   await lockStack(trx, workspaceId, name);
   const { plan, matches, wish, stack: known, environmentId } = await planDocument(trx, deps, request);
   await assertIdle(trx, known);
@@ -44,11 +47,8 @@ export async function acceptApply(trx: Transaction, deps: Deps, request: ApplyRe
   assertSecrets(plan, wish, values);
   const stack = known ?? (await insertStack(trx, { workspaceId, environmentId, name }));
   const deployed = pushed === undefined ? plan : withCommit(plan, matches, pushed);
-  return store(trx, deps, { stack, plan: deploy ? deployed : withoutDeployments(plan), matches, wish, asked: request });
-}
-
-function withoutDeployments(plan: Plan): Plan {
-  return { ...plan, deploys: [], steps: plan.steps.filter(({ op }) => op !== 'service.deploy') };
+  const arranged = deploy && fills.length === 0 ? deployed : arrangeFills(plan, fills, deploy);
+  return store(trx, deps, { stack, plan: arranged, matches, wish, asked: request });
 }
 
 /** Accepts the deletion of all that a stack owns, and then of the stack. Returns the id of the apply. */

@@ -42,6 +42,7 @@ export type Step =
   | { op: 'domain.delete'; service: string; hostname: string }
   | { op: 'domain.create'; service: string; hostname: string }
   | { op: 'service.deploy'; service: string; commit?: StepCommit }
+  | { op: 'service.restore'; service: string; from: string; backupId: string }
   | { op: 'service.rollback'; serviceId: string; name: string; deploymentId: string }
   | { op: 'service.delete'; serviceId: string; name: string }
   | { op: 'group.delete'; groupId: string; name: string }
@@ -79,6 +80,7 @@ export interface StepRow {
   error: string;
   resource_id: string | null;
   deployment_id: string | null;
+  operation_id: string | null;
   finished_at: Date | null;
 }
 

@@ -54,16 +54,27 @@ export async function lockNextStep(trx: Transaction, applyId: string): Promise<S
   return (await oneRow<StepRow>(trx, `${NEXT_STEP} for update`, { applyId })) ?? undefined;
 }
 
+/** What the journal notes of a step. */
+export interface StepResult {
+  resourceId?: string;
+  deploymentId?: string;
+  operationId?: string;
+}
+
 /** Notes in the journal that a step is done, in the transaction that does it. */
 export async function finishStep(
   trx: Transaction,
   { apply_id, position }: Pick<StepRow, 'apply_id' | 'position'>,
-  { resourceId = null, deploymentId = null }: { resourceId?: string | null; deploymentId?: string | null },
+  { resourceId, deploymentId, operationId }: StepResult,
 ): Promise<void> {
   await trx.raw(
-    `update stack_steps set status = 'done', error = '', resource_id = :resourceId, deployment_id = :deploymentId, finished_at = now()
+    `update stack_steps set status = 'done', error = '', resource_id = :resourceId, deployment_id = :deploymentId,
+            operation_id = :operationId, finished_at = now()
       where apply_id = :apply_id and position = :position`,
-    { apply_id, position, resourceId, deploymentId },
+    {
+      ...{ apply_id, position },
+      ...{ resourceId: resourceId ?? null, deploymentId: deploymentId ?? null, operationId: operationId ?? null },
+    },
   );
 }
 
@@ -100,6 +111,19 @@ export function listApplyDeployments(db: Db, applyId: string): Promise<ApplyDepl
     db,
     `select d.id, d.service_id, s.name, d.status, d.error, d.finished_at is null as open
        from stack_steps s join deployments d on d.id = s.deployment_id where s.apply_id = :applyId order by s.position`,
+    { applyId },
+  );
+}
+
+/** Returns the restores of an apply, in the order in which they were queued. */
+export function listApplyRestores(
+  db: Db,
+  applyId: string,
+): Promise<{ name: string; status: string; error: string; open: boolean }[]> {
+  return rowsOf(
+    db,
+    `select s.name, o.status, o.error, o.finished_at is null as open
+       from stack_steps s join operations o on o.id = s.operation_id where s.apply_id = :applyId order by s.position`,
     { applyId },
   );
 }

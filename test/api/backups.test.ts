@@ -10,7 +10,7 @@ import {
   type TestWorkspace,
   useTestApi,
 } from '../support/api.js';
-import { newDeployment, pretendLive } from '../support/records.js';
+import { newDeployment, newEnvironment, pretendLive } from '../support/records.js';
 
 /** Expects an error whose message contains these words. */
 function expectRefusal(response: ApiResponse, status: number, code: string, words: string): void {
@@ -78,6 +78,27 @@ describe('Backups', () => {
     expect(await expiresAt()).to.equal('2026-01-03T00:00:00.000Z');
     await configure({ plan: 'pro', backupRetentionDays: 20 });
     expect(await expiresAt()).to.equal('2026-01-21T00:00:00.000Z');
+  });
+
+  it('are restored into another service of the same kind, with the rights to read the first', async () => {
+    const backupId = await ended();
+    const other = await newService(workspace.owner.client, workspace.path, { name: 'other', kind: 'postgres' });
+    const redis = await newService(workspace.owner.client, workspace.path, { name: 'cache', kind: 'redis' });
+    for (const { id } of [other, redis]) await pretendLive(api.db, id);
+    const restore = (into: Json, from?: string, client = workspace.owner.client) =>
+      client.post(`${workspace.path}/services/${into.id}/backups/${backupId}/restore`, { confirm: into.name, from });
+    expectError(await restore(other), 404, 'not_found');
+    expectError(await restore(other, workspace.id), 404, 'not_found');
+    expectRefusal(await restore(redis, service.id), 409, 'conflict', 'of kind redis');
+    const { projectId, environmentId } = await newEnvironment(api.db, workspace.id);
+    await api.db('services').where({ id: service.id }).update({ project_id: projectId, environment_id: environmentId });
+    await api.db('environments').where({ id: environmentId }).update({ protected: true });
+    expectError(await restore(other, service.id, (await workspace.member('developer')).client), 403, 'forbidden');
+    const answer = await restore(other, service.id);
+    expect(answer.status, JSON.stringify(answer.body)).to.equal(202);
+    expectRefusal(await restore(other, service.id), 409, 'conflict', 'being restored');
+    const removed = await workspace.owner.client.delete(`${path}/backups/${backupId}`);
+    expectRefusal(removed, 409, 'conflict', 'being restored from this backup');
   });
 
   it('are made once for one Idempotency-Key', async () => {

@@ -1,4 +1,7 @@
 import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { Keyring } from '../../shared/secrets/keyring.js';
+import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import {
   type ApiResponse,
   expectError,
@@ -105,11 +108,39 @@ describe('A clone of an environment', () => {
     await service('db', { kind: 'postgres' });
     const full = await clone({ name: 'Full', data: 'latestBackup' });
     expectError(full, 409, 'conflict');
-    expect(full.body.error.message).to.contain('(db)');
+    expect(full.body.error.message).to.contain('no verified backup with all data of db');
     await service('db', { kind: 'worker' });
     const twice = await clone({ name: 'Twice' });
     expectError(twice, 409, 'conflict');
     expect(twice.body.error.message).to.contain('Several services are named "db"');
+  });
+
+  it('has steps that fill its data by the latest verified backups', async () => {
+    const { id } = await service('db', { kind: 'postgres' });
+    const { environmentId } = at;
+    const backup = async (fields: object) => {
+      const row = { id: uuidv7(), workspace_id: workspace.id, service_id: id, trigger: 'manual', status: 'succeeded' };
+      await api.db('backups').insert({ ...row, finished_at: new Date(), ...fields });
+      return row.id;
+    };
+    const old = await backup({ created_at: new Date(Date.UTC(2026, 0, 1)) });
+    await backup({ status: 'failed' });
+    await backup({ deleted_at: new Date() });
+    const made = await clone({ cloneFrom: environmentId, data: 'latestBackup' });
+    expect(made.status, JSON.stringify(made.body)).to.equal(201);
+    expect(await steps(made.body)).to.deep.equal(['service.create db', 'service.deploy db', 'service.restore db']);
+    const newer = await backup({});
+    await clone({ name: 'Second', data: 'latestBackup' });
+    const rows = await api.db('stack_applies').whereNotNull('sealed_steps').orderBy('created_at');
+    const keyring = new Keyring(api.config.secretsKey);
+    const restored = rows.map((row) => {
+      const list = JSON.parse(openFrom(keyring, SEALED.stackSteps, row.id, row.sealed_steps));
+      return list.find(({ op }: Json) => op === 'service.restore');
+    });
+    expect(restored.slice(-2).map(({ from, backupId }) => [from, backupId])).to.deep.equal([
+      [id, old],
+      [id, newer],
+    ]);
   });
 
   it('of a protected environment needs the rights to read it', async () => {

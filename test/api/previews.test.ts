@@ -60,7 +60,7 @@ describe('Previews', () => {
     const { status, body } = await add('feature/basket');
     expect(status).to.equal(201);
     const { id, serviceId, url, createdAt, expiresAt, ...rest } = body.preview;
-    expect(rest).to.deep.equal({ branch: 'feature/basket', pullRequest: null, status: 'deploying' });
+    expect(rest).to.deep.equal({ branch: 'feature/basket', pullRequest: null, status: 'deploying', databases: [] });
     expect(url).not.to.equal(base.url);
     expect(new URL(url).hostname).to.match(/^shop-feature-basket/);
     expect(Date.parse(expiresAt) - Date.parse(createdAt)).to.be.within(72 * HOUR - 60_000, 72 * HOUR + 60_000);
@@ -244,6 +244,79 @@ describe('Previews', () => {
     });
     expect((await workspace.owner.client.get(`${path}/${preview.id}`)).body.preview.status).to.equal('deleting');
     expectError(await workspace.owner.client.delete(`${path}/${preview.id}`), 409, 'conflict');
+  });
+
+  describe('with databases', () => {
+    let database: Json;
+    beforeEach(async () => {
+      database = await newService(workspace.owner.client, workspace.path, { name: 'db', kind: 'postgres' });
+      await workspace.owner.client.post(`${serviceAt(base.id)}/variables`, {
+        ...{ key: 'DB', reference: { serviceId: database.id, key: 'URL' } },
+      });
+    });
+    const use = (databases: string) =>
+      workspace.owner.client.send('PUT', `${serviceAt(base.id)}/preview-settings`, { databases });
+    const references = async (serviceId: string) => {
+      const deployment = await api.db('deployments').where({ service_id: serviceId }).orderBy('number', 'desc').first();
+      return (await api.db('snapshots').where({ id: deployment.snapshot_id }).first()).data_references;
+    };
+
+    it('share those of their service unless they have none', async () => {
+      const settings = `${serviceAt(base.id)}/preview-settings`;
+      expect((await workspace.owner.client.get(settings)).body).to.deep.equal({ settings: { databases: 'shared' } });
+      const shared = await made('one');
+      expect(await references(shared.serviceId)).to.deep.equal({ DB: { serviceId: database.id, key: 'URL' } });
+      expect((await use('none')).body).to.deep.equal({ settings: { databases: 'none' } });
+      const none = await made('two');
+      expect(await references(none.serviceId)).to.deep.equal({});
+      const answer = await workspace.owner.client.send('PUT', `${serviceAt(none.serviceId)}/preview-settings`, {
+        databases: 'own',
+      });
+      expectError(answer, 409, 'conflict');
+      expectError(await use('mine'), 400, 'invalid_request');
+    });
+
+    it('have own ones, which begin with the latest verified backup and end with them', async () => {
+      const backupId = uuidv7();
+      const backup = { id: backupId, workspace_id: workspace.id, service_id: database.id, trigger: 'manual' };
+      await api.db('backups').insert({ ...backup, status: 'succeeded', finished_at: new Date() });
+      await use('own');
+      const { id, serviceId, databases } = await made();
+      expect(databases).to.have.length(1);
+      const [own] = databases;
+      expect(own).to.deep.equal({ serviceId: own.serviceId, originalId: database.id, backupId, error: '' });
+      expect(await references(serviceId)).to.deep.equal({ DB: { serviceId: own.serviceId, key: 'URL' } });
+      const restores = await api.db('operations').where({ kind: 'restore', service_id: own.serviceId });
+      expect(restores.map((row) => row.backup_id)).to.deep.equal([backupId]);
+      const listed = (await workspace.owner.client.get(`${workspace.path}/services`)).body.services;
+      expect(listed.map((each: Json) => each.id)).not.to.include(own.serviceId);
+
+      const ended = { finished_at: new Date(), due_at: null };
+      await api
+        .db('operations')
+        .where({ service_id: own.serviceId })
+        .update({ ...ended, status: 'failed', error: 'lost' });
+      const read = async () => (await workspace.owner.client.get(`${path}/${id}`)).body.preview.databases;
+      expect((await read())[0].error).to.equal('lost');
+      // A further deployment uses the same one.
+      expect((await workspace.owner.client.post(`${serviceAt(serviceId)}/deploys`, {})).status).to.equal(200);
+      expect(await read()).to.have.length(1);
+
+      await reap();
+      expect(await read()).to.have.length(1);
+      await api.db.transaction((trx) => eraseService(trx, serviceId));
+      expect((await reap()).join()).to.contain('deleted the database');
+      expect((await workspace.owner.client.get(serviceAt(own.serviceId))).status).to.equal(404);
+      expect(await api.db('preview_databases')).to.deep.equal([]);
+      expect((await workspace.owner.client.get(serviceAt(database.id))).status).to.equal(200);
+    });
+
+    it('begin empty without a verified backup, and say so', async () => {
+      await use('own');
+      const { databases } = await made();
+      expect(databases).to.have.length(1);
+      expect(databases[0].backupId).to.equal(null);
+    });
   });
 
   it('are no providers of references', async () => {

@@ -266,14 +266,17 @@ describe('Pull requests', () => {
     expect((await report('github', 'pushed', { second: 3 })).body.reason).to.equal('previews of the service are off');
   });
 
-  it('of forks wait for the approval of their commit, and run without any variable', async () => {
+  it('of forks wait for the approval of their commit, and run without any variable or database', async () => {
+    const database = await newService(workspace.owner.client, workspace.path, { name: 'db', kind: 'postgres' });
     await workspace.owner.client.send('PUT', `${path}/variables`, {
       set: [
         { key: 'BOTH', value: 'both' },
         { key: 'LIVE', value: 'live', scope: 'production' },
         { key: 'TRIAL', value: 'trial', scope: 'preview' },
+        { key: 'DB', reference: { serviceId: database.id, key: 'URL' } },
       ],
     });
+    await workspace.owner.client.send('PUT', `${path}/preview-settings`, { databases: 'own' });
     expect((await report('github', 'opened', { fork: true })).body.reason).to.match(/waits for the approval/);
     expect(await previews(), 'nothing runs before').to.deep.equal([]);
     const [waiting] = await pulls();
@@ -287,7 +290,7 @@ describe('Pull requests', () => {
     expect(approved.status, JSON.stringify(approved.body)).to.equal(200);
     const { pullRequest, preview } = approved.body;
     expect(pullRequest).to.include({ status: 'approved', previewId: preview.id });
-    expect(preview).to.include({ branch: 'refs/pull/7/head', pullRequest: 7 });
+    expect(preview).to.deep.include({ branch: 'refs/pull/7/head', pullRequest: 7, databases: [] });
     const [deployment] = await deployments(preview.serviceId);
     expect(deployment).to.include({ commit_sha: A, branch: 'refs/pull/7/head' });
     expect(deployment.configuration).to.include({ privateNetworking: false, autoDeploy: 'off' });

@@ -3,14 +3,11 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { Sensitive } from '../../shared/core/sensitive.js';
-import { openPasswords } from '../../shared/data/commands.js';
-import { findDataServer } from '../../shared/data/store.js';
-import { Keyring } from '../../shared/secrets/keyring.js';
 import { ended, operationEnded, readLogs, type Service } from '../support/deployments.js';
 import { type Platform, startPlatform } from '../support/platform.js';
 import { eventually } from '../support/processes.js';
 import { hasRedis } from '../support/redis.js';
+import { databaseAddress, runSql } from './database-session.js';
 
 interface Backup {
   id: string;
@@ -47,23 +44,8 @@ describe('Backups of databases', function () {
     return service;
   }
 
-  /**
-   * Returns the address and the user with which an application of the service's environment connects to the database.
-   */
-  async function address({ id }: Service) {
-    const row = await findDataServer(platform.database.db, id);
-    if (!row) throw new Error('the service has no server');
-    const { user: password } = openPasswords(new Keyring(new Sensitive(platform.env.SECRETS_KEY ?? '')), row);
-    const replica = await platform.database.db('replicas').where({ service_id: id, state: 'ready' }).first();
-    if (!replica) throw new Error('its server does not run');
-    return { host: replica.address, port: replica.port, user: row.user_name, password, database: row.database_name };
-  }
-  async function sql(text: string): Promise<Record<string, unknown>[]> {
-    const client = new pg.Client(await address(database));
-    client.on('error', () => undefined);
-    await client.connect();
-    return (await client.query(text).finally(() => client.end())).rows;
-  }
+  const address = (service: Service) => databaseAddress(platform, service);
+  const sql = (text: string) => runSql(platform, database, text);
   const count = async () => Number((await sql('select count(*) as n from orders'))[0]?.n);
 
   const backups = async ({ id }: Service) =>

@@ -9,6 +9,7 @@ import { DATA } from '../data/data-host.js';
 import { BackupError } from '../failures/explained-errors.js';
 import type { ReleaseSpec } from '../runtime/runtime-driver.js';
 import type { JobDeps } from '../worker-deps.js';
+import type { Adoption } from './adopt-postgres.js';
 import type { Manifest } from './backup-archive.js';
 import { checkPostgres } from './postgres-check.js';
 import { unpackArchive } from './read-archive.js';
@@ -32,6 +33,8 @@ export interface CheckInput {
   id: string;
   /** True if a server will later run on this folder. Then all data must be flushed to the disk. */
   durable: boolean;
+  /** The names and the password that a copy of another database gets; null if it keeps its own. */
+  adopt?: Adoption | null;
   /** The most bytes that the unpacked data may have. A full disk would stop every service of this host. */
   maxBytes: number;
   signal: AbortSignal;

@@ -20,7 +20,7 @@ const RESTORED = 'restored-';
 type Deps = JobDeps & DataAccessDeps;
 
 /**
- * Replaces the data of a service by that of a backup.
+ * Replaces the data of a service by that of a backup, which may be of another service.
  * Unpacks and checks the copy beside the data, then swaps the two while the service is stopped. Keeps the previous data
  * until the operation has succeeded, and puts it back if the service does not start on the restored data. If this worker
  * dies, another one continues. Throws a `BackupError` or a `ReleaseError` with the reason.
@@ -73,7 +73,7 @@ async function restoreOn(
     for (const name of names.filter((one) => one.startsWith(own) || left.includes(one))) await part.files.remove(name);
   }
   const backup = operation.backup_id === null ? undefined : await getBackup(deps.db, operation.backup_id);
-  if (backup?.status !== 'succeeded' || backup.service_id !== service.id || backup.deleted_at !== null) {
+  if (backup?.status !== 'succeeded' || backup.workspace_id !== service.workspace_id || backup.deleted_at !== null) {
     throw new BackupError('the backup is gone');
   }
   try {

@@ -8,6 +8,7 @@ import { DATA } from '../data/data-host.js';
 import { withSession } from '../data/server-session.js';
 import { BackupError } from '../failures/explained-errors.js';
 import { TenantFileError, type TenantFolder } from '../volumes/tenant-folder.js';
+import { type Adoption, adoptPostgres } from './adopt-postgres.js';
 import type { Manifest } from './backup-archive.js';
 import { type FreshServer, withFreshServer } from './fresh-server.js';
 import type { PostgresFacts } from './postgres-source.js';
@@ -39,7 +40,7 @@ const NOT_READY = '57';
 export async function checkPostgres(
   server: Omit<FreshServer, 'command'>,
   manifest: Manifest,
-  { durable }: { durable: boolean },
+  { durable, adopt = null }: { durable: boolean; adopt?: Adoption | null },
 ): Promise<PostgresFigures> {
   const facts = manifest.facts as PostgresFacts;
   const version = Number.parseInt(manifest.version, 10);
@@ -76,6 +77,7 @@ export async function checkPostgres(
           throw new BackupError(`the copy of the database ${database} is damaged: ${errorMessage(error)}`);
         });
       }
+      if (adopt !== null) await inSession(sockets, signal, 'postgres', (client) => adoptPostgres(client, adopt));
       await rm(join(server.folder, HBA), { force: true });
       return figures;
     },

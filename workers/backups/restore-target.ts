@@ -6,6 +6,7 @@ import { type DataAccessDeps, holdServer, openDataServer } from '../data/server-
 import { ReleaseError } from '../failures/explained-errors.js';
 import { loadReleaseSpec } from '../releases/release-spec.js';
 import type { JobDeps } from '../worker-deps.js';
+import { adoptionOf } from './adopt-postgres.js';
 import { checkArchive } from './check-archive.js';
 import { assertRoom } from './work-folders.js';
 
@@ -42,7 +43,8 @@ export async function databaseTarget(deps: JobDeps & DataAccessDeps, service: Se
       const spec = await loadReleaseSpec(deps.db, deps.keyring, service.live_deployment_id ?? '');
       const maxBytes = await assertRoom(deps.config.dataDir, backup.data_bytes ?? 0, 'the restored data');
       const folder = files.stagingOf(fresh);
-      await checkArchive(deps, { backup, spec, folder, id: label, durable: true, maxBytes, signal });
+      const adopt = await adoptionOf(deps, backup, service);
+      await checkArchive(deps, { backup, spec, folder, id: label, durable: true, adopt, maxBytes, signal });
       // The unpacked copy must be on the disk before it replaces anything.
       await files.adopt(fresh, signal);
     },

@@ -1,10 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BackupRow } from '../../shared/backups/model.js';
 import { exists } from '../../shared/core/exists.js';
 import type { ServiceRow } from '../../shared/services/rows.js';
+import { getService } from '../../shared/services/store.js';
 import type { VolumeRow } from '../../shared/volumes/model.js';
 import { listVolumes } from '../../shared/volumes/store.js';
+import type { VolumeFiles } from '../data/data-host.js';
 import { openLocalVolume } from '../data/local-volume-files.js';
 import type { DataAccessDeps } from '../data/server-access.js';
 import { BackupError } from '../failures/explained-errors.js';
@@ -45,16 +48,22 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
   for (const volume of volumes) {
     const room = rooms.folderOf(volume);
     const files = await openLocalVolume({ dataDir: config.dataDir, log }, room);
-    parts.push({ volume, files, entry: await entryOf(room.folder, config.dataDir) });
+    const entry = await entryOf(room.folder, config.dataDir);
+    parts.push({ volume, entry, files: entry === IMAGE ? withPoint(files, room.data) : files });
   }
-  const liveSpec = () => loadReleaseSpec(db, keyring, service.live_deployment_id ?? '');
+  // A service without a release gets the volumes of another one, which has the same image.
+  const ownerOf = async ({ service_id }: BackupRow) => {
+    const live = service.live_deployment_id ?? (await getService(db, service_id))?.live_deployment_id;
+    const { image } = await loadReleaseSpec(db, keyring, live ?? '');
+    return ownerOfVolumes({ userNumber: service.user_number, image });
+  };
   return {
     parts,
     async unpack(backup, fresh, _label, signal) {
       const images = parts.filter(({ entry }) => entry === IMAGE);
       const bytes = images.reduce((sum, { volume }) => sum + volume.size_gb * GIGABYTE, 0);
       await assertRoom(config.dataDir, Math.max(bytes, backup.data_bytes ?? 0), 'the restored volumes');
-      const owner = ownerOfVolumes(await liveSpec());
+      const owner = await ownerOf(backup);
       const { content, key } = await openArchive(deps, backup, signal);
       const open = async (name: string): Promise<TarReader> => {
         const part = parts.find(({ volume }) => volume.name === name);
@@ -83,6 +92,15 @@ export async function volumesTarget(deps: JobDeps & DataAccessDeps, service: Ser
     },
     close: async () => undefined,
   };
+}
+
+/** Also makes the folder on which the image of a volume is mounted, which a volume that no release has mounted yet lacks. */
+function withPoint(files: VolumeFiles, point: string): VolumeFiles {
+  const writeMarker = async () => {
+    await mkdir(point, { recursive: true, mode: 0o700 });
+    await files.writeMarker();
+  };
+  return { ...files, writeMarker };
 }
 
 /** Returns what is swapped on a volume: the image of its file system, or the folder with its content. */

@@ -1,4 +1,5 @@
 import { getBackup } from '../../shared/backups/store.js';
+import { hasOpenDeployment } from '../../shared/deployments/store.js';
 import { operationStatus } from '../../shared/operations/store.js';
 import type { Payloads } from '../../shared/queues/work-catalog.js';
 import { isDataKind } from '../../shared/services/model.js';
@@ -25,6 +26,11 @@ export async function restoreJob(
   let restored: ServiceRow | null = null;
   const outcome = await runOperation(deps, operationId, helpers, async (run) => {
     const { operation, service } = run;
+    if (await hasOpenDeployment(deps.db, service.id))
+      return { laterInMs: ELSEWHERE_MS, says: 'waits for a deployment' };
+    if (service.live_deployment_id === null && isDataKind(service.kind)) {
+      throw new BackupError('the database does not run; deploy it, then restore the backup again');
+    }
     const host = await hostOfSource(deps, service);
     // Volumes that no release has mounted yet are made on any host.
     const isElsewhere = host !== deps.data.hostId && (host !== null || isDataKind(service.kind));

@@ -6,11 +6,13 @@ import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { STACK_APPLIES } from '../../shared/stacks/kind.js';
 import type { ApplyRow, Step, StepRow } from '../../shared/stacks/model.js';
 import {
+  type ApplyDeployment,
   failStep,
   findNextStep,
   finishStep,
   getStack,
   listApplyDeployments,
+  listApplyRestores,
   lockNextStep,
 } from '../../shared/stacks/store.js';
 import type { JobHelpers } from '../engine/job-helpers.js';
@@ -70,6 +72,10 @@ function applyHandler(deps: JobDeps): Handler<ApplyRow> {
       // The step before may have queued something.
       deps.dispatcher.wake();
       const next = await findNextStep(db, apply.id);
+      if (next === undefined || next.op === 'service.deploy') {
+        const outcome = await lookAtRestores(deps, apply);
+        if (outcome !== null) return outcome;
+      }
       if (next === undefined || AFTER_DEPLOYMENTS.has(next.op)) {
         const outcome = await lookAtDeployments(deps, apply);
         if (outcome !== null) return outcome;
@@ -92,16 +98,32 @@ function reasonOf(error: AppError): string {
   return [errorMessage(error), ...(error.details ?? []).map(({ path, message }) => `${path} ${message}`)].join('; ');
 }
 
+/** Returns null if all data is restored, so that its users can be deployed. Throws `ApplyError` once all restores have ended and some failed. */
+async function lookAtRestores({ db }: JobDeps, { id }: ApplyRow): Promise<Outcome | null> {
+  const restores = await listApplyRestores(db, id);
+  if (restores.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for restores' };
+  const failed = restores.filter(({ status }) => status !== 'succeeded');
+  if (failed.length === 0) return null;
+  const deployments = await listApplyDeployments(db, id);
+  const texts = failed.map(({ name, error }) => `the data of ${name} was not restored: ${error}`);
+  throw new ApplyError([...failedTexts(deployments), ...texts].join('; '));
+}
+
 /** Returns null if all deployments are live. Throws `ApplyError` once all have ended and some are not. */
 async function lookAtDeployments(deps: JobDeps, { id, together }: ApplyRow): Promise<Outcome | null> {
   const decision = together ? await settleTogether(deps, id) : null;
   const deployments = await listApplyDeployments(deps.db, id);
   if (deployments.some(({ open }) => open)) return { laterInMs: POLL_INTERVAL_MS, says: 'waits for deployments' };
-  const failed = deployments.filter(({ status }) => status !== 'live');
-  if (failed.length === 0) return null;
+  const texts = failedTexts(deployments);
+  if (texts.length === 0) return null;
   if (decision?.type === 'giveUp') throw new ApplyError(nothingWentLive(decision.reason));
-  const texts = failed.map(({ name, status, error }) => `the deployment of ${name} ${status}${error && `: ${error}`}`);
   throw new ApplyError(texts.join('; '));
+}
+
+function failedTexts(deployments: readonly ApplyDeployment[]): string[] {
+  return deployments
+    .filter(({ open, status }) => !open && status !== 'live')
+    .map(({ name, status, error }) => `the deployment of ${name} ${status}${error && `: ${error}`}`);
 }
 
 async function cancelDeployments({ db }: JobDeps, { id }: ApplyRow): Promise<void> {

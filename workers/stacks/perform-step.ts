@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { assertRestorable } from '../../shared/backups/restore-commands.js';
 import { noveltyOf } from '../../shared/commits/model.js';
 import { knownCommits, recordHead } from '../../shared/commits/store.js';
 import type { Transaction } from '../../shared/core/database/database-client.js';
@@ -13,8 +14,9 @@ import { deleteGroupRow, findGroupView, lockGroup } from '../../shared/groups/st
 import { deleteService, setArchived } from '../../shared/lifecycle/commands.js';
 import { createService } from '../../shared/lifecycle/create-service.js';
 import { updateService } from '../../shared/lifecycle/update-service.js';
+import { queueOperation } from '../../shared/operations/commands.js';
 import { isDataKind } from '../../shared/services/model.js';
-import { findServiceView, lockServiceView, type ServiceView } from '../../shared/services/store.js';
+import { findServiceView, getService, lockServiceView, type ServiceView } from '../../shared/services/store.js';
 import {
   type ApplyRow,
   type StackRow,
@@ -23,7 +25,13 @@ import {
   type StepContent,
   VOLUME_APART,
 } from '../../shared/stacks/model.js';
-import { claimResource, findResource, forgetStack, releaseResource } from '../../shared/stacks/store.js';
+import {
+  claimResource,
+  findResource,
+  forgetStack,
+  releaseResource,
+  type StepResult,
+} from '../../shared/stacks/store.js';
 import type { VariableContent } from '../../shared/variables/model.js';
 import { setVariables } from '../../shared/variables/set-variables.js';
 import { addVolume, deleteVolume, growVolume } from '../../shared/volumes/commands.js';
@@ -35,12 +43,6 @@ export interface ApplyContext {
   deps: Pick<JobDeps, 'keyring' | 'config'>;
   apply: Pick<ApplyRow, 'id' | 'workspace_id' | 'actor' | 'reads_protected' | 'together'>;
   stack: StackRow & { project_id: string };
-}
-
-/** What the journal notes of a step. */
-export interface StepResult {
-  resourceId?: string;
-  deploymentId?: string;
 }
 
 /**
@@ -124,6 +126,15 @@ export async function performStep(trx: Transaction, context: ApplyContext, step:
         ...(commit && { branch: commit.branch, commitSha: commit.sha }),
       });
       return { resourceId: service.id, deploymentId: id };
+    }
+    case 'service.restore': {
+      const service = await lock(step.service);
+      const missing = () => gone(`backup of ${step.service}`);
+      const from = await getService(trx, step.from);
+      if (from === undefined) throw missing();
+      await assertRestorable(trx, { service, from, backupId: step.backupId, missing });
+      const { id } = await queueOperation(trx, { service, actor }, 'restore', { backupId: step.backupId });
+      return { resourceId: service.id, operationId: id };
     }
     case 'service.rollback': {
       const service = await lockServiceView(trx, workspaceId, step.serviceId);

@@ -1,5 +1,6 @@
 import { deleteService } from '../../shared/lifecycle/commands.js';
 import { queueOperation } from '../../shared/operations/commands.js';
+import { abandonedDatabases } from '../../shared/previews/database-store.js';
 import { decidePreview } from '../../shared/previews/model.js';
 import { endingPreviews, forgetDeletedPreviews, observePreview } from '../../shared/previews/store.js';
 import { lockService } from '../../shared/services/store.js';
@@ -24,8 +25,25 @@ export async function reapPreviews(deps: Deps): Promise<string[]> {
   const lines = await sweepEach(ended, { ...deps, atOnce: 1, failure, facts }, ({ serviceId }) =>
     reap(deps, serviceId),
   );
+  const abandoned = await abandonedDatabases(deps.db);
+  const missed = 'the database of a preview was not deleted';
+  const left = await sweepEach(abandoned, { ...deps, atOnce: 1, failure: missed, facts }, ({ serviceId }) =>
+    reapDatabase(deps, serviceId),
+  );
+  lines.push(...left);
   if (lines.length > 0) deps.dispatcher.wake();
   return lines;
+}
+
+/** Deletes a database whose preview is deleted. */
+async function reapDatabase({ db }: Deps, serviceId: string): Promise<string[]> {
+  return db.transaction(async (trx) => {
+    const service = await lockService(trx, serviceId);
+    if (!service) return [];
+    if (service.lifecycle_status === 'deleting') await queueOperation(trx, { service, actor: ACTOR }, 'delete');
+    else await deleteService(trx, { service, actor: ACTOR });
+    return [`deleted the database ${service.slug} of a preview`];
+  });
 }
 
 /** Decides again under the service's lock: a deployment that was queued meanwhile keeps its preview. */

@@ -1,4 +1,5 @@
 import { BACKED_UP_KINDS, type BackupRow, MAX_MANUAL_BACKUPS } from '../../../shared/backups/model.js';
+import { assertRestorable } from '../../../shared/backups/restore-commands.js';
 import {
   countManualBackups,
   findBackup,
@@ -11,7 +12,7 @@ import { AppError, invalidField } from '../../../shared/core/error-registry.js';
 import { hasOpenDeployment } from '../../../shared/deployments/store.js';
 import { assertNotRestoring, queueOperation } from '../../../shared/operations/commands.js';
 import type { OperationRow } from '../../../shared/operations/model.js';
-import { findOpenOperation } from '../../../shared/operations/store.js';
+import { findOpenOperation, isBeingRestored } from '../../../shared/operations/store.js';
 import { countOpenRuns } from '../../../shared/runs/store.js';
 import type { CommandDeps } from '../../../shared/secrets/command-deps.js';
 import { isDataKind } from '../../../shared/services/model.js';
@@ -57,22 +58,17 @@ export async function queueBackup(
 }
 
 /**
- * Queues the restoration of a database or of a service's volumes from one of its backups.
+ * Queues the restoration of a database or of a service's volumes from a backup of `from`.
  * Throws what `queueBackup` throws for the service, not_found for the backup, and conflict if the backup did not
- * succeed or the service is busy.
+ * succeed or does not fit, or if the service is busy.
  */
 export async function queueRestore(
   trx: Transaction,
   deps: CommandDeps,
-  { service: { id }, backupId, actor }: BackupInput & { backupId: string },
+  { service: { id }, backupId, actor, from }: BackupInput & { backupId: string; from: ServiceRow },
 ): Promise<OperationRow> {
   const { service } = await lockBackedUp(trx, deps, id);
-  const backup = await findBackup(trx, id, backupId);
-  if (!backup) throw new AppError('not_found');
-  if (backup.status !== 'succeeded') {
-    throw new AppError('conflict', `Only a backup that succeeded can be restored; this one is ${backup.status}`);
-  }
-  await assertNotRestoring(trx, id);
+  await assertRestorable(trx, { service, from, backupId, missing: () => new AppError('not_found') });
   if (await hasOpenDeployment(trx, id)) {
     throw new AppError('conflict', 'A deployment of this service is under way; wait for its end or cancel it');
   }
@@ -111,8 +107,8 @@ export async function removeBackup(
 ): Promise<void> {
   const backup = await findBackup(trx, serviceId, backupId);
   if (!backup) throw new AppError('not_found');
-  const restore = await findOpenOperation(trx, serviceId, ['restore']);
-  if (restore?.backup_id === backupId) throw new AppError('conflict', 'The service is being restored from this backup');
+  if (await isBeingRestored(trx, backupId))
+    throw new AppError('conflict', 'A service is being restored from this backup');
   if (!(await hideBackup(trx, backupId))) {
     throw new AppError('conflict', `The backup is ${backup.status}; it can be deleted when it has ended`);
   }

@@ -1,14 +1,15 @@
 import { findBackup, listBackups } from '../../../shared/backups/store.js';
+import { findServiceView } from '../../../shared/services/store.js';
 import { assertConfirmed, found } from '../../http/assertions.js';
 import { pageRequest, presentPage } from '../../http/pagination.js';
 import { defineRoute } from '../../http/route.js';
-import { ConfirmBody, DeletedResponse, PageQuery } from '../../http/schema.js';
+import { DeletedResponse, PageQuery } from '../../http/schema.js';
 import { presentOperation } from '../operations/present.js';
 import { lockService, readService } from '../services/find-service.js';
 import { LIVE_SERVICE_ERRORS } from '../services/lock-live-service.js';
 import { queueBackup, queueRestore, removeBackup } from './commands.js';
 import { presentBackup } from './present.js';
-import { BackupListResponse, BackupResponse, CreateBackupBody, RestoreResponse } from './schema.js';
+import { BackupListResponse, BackupResponse, CreateBackupBody, RestoreBody, RestoreResponse } from './schema.js';
 
 const COLLECTION = '/workspaces/:workspaceId/services/:serviceId/backups';
 const ONE = '/workspaces/:workspaceId/services/:serviceId/backups/:backupId';
@@ -84,18 +85,20 @@ export const backupRoutes = [
     operation: 'backup.restore',
     summary: 'Restore a backup',
     description:
-      'Queues the replacement of the data, or of the content of the volumes, by those of the backup. confirm is the name of the service.',
+      'Queues the replacement of the data, or of the content of the volumes, by those of the backup, which may be of another service (from). confirm is the name of the service.',
     errors: LIVE_SERVICE_ERRORS,
-    body: ConfirmBody,
+    body: RestoreBody,
     status: 202,
     response: RestoreResponse,
     engine: true,
     handler: async (request) => {
-      const { deps, trx, caller, body, params, needEngine } = request;
+      const { deps, trx, caller, body, params, authorize, needEngine } = request;
       const service = await lockService(request);
       assertConfirmed(body.confirm, service);
+      const from = body.from === undefined ? service : found(await findServiceView(trx, params.workspaceId, body.from));
+      authorize({ protectedEnvironment: from.environment_protected });
       needEngine();
-      const input = { service, backupId: params.backupId, actor: caller.email };
+      const input = { service, backupId: params.backupId, actor: caller.email, from };
       return { queued: true, operation: presentOperation(await queueRestore(trx, deps, input)) } as const;
     },
   }),

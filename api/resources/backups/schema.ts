@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { BACKUP_STATUSES, BACKUP_TRIGGERS } from '../../../shared/backups/model.js';
-import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { ConfirmBody, described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 import { OperationSchema } from '../operations/schema.js';
 
 const BackupSchema = Strict(
@@ -29,6 +29,15 @@ export const CreateBackupBody = Strict({
   ),
 });
 
+export const RestoreBody = Strict({
+  ...ConfirmBody.properties,
+  from: Type.Optional(
+    described(
+      Uuid,
+      'The service that the backup is of, if it is another one of the workspace with the same kind of data',
+    ),
+  ),
+});
 export const BackupResponse = Strict({ backup: BackupSchema });
 export const BackupListResponse = Strict({ backups: Type.Array(BackupSchema), page: PageSchema });
 export const RestoreResponse = Strict({ queued: Type.Literal(true), operation: OperationSchema });

@@ -9,6 +9,6 @@ import type { PreviewPresentation } from './schema.js';
 export function presentPreview(row: PreviewView, base: ServiceView, config: Config): PreviewPresentation {
   const { id, url, status, createdAt } = presentService(row, config);
   const expiresAt = expiryOf(row.preview_changed_at, base.configuration).toISOString();
-  const { preview_branch: branch, preview_pull_number: pullRequest } = row;
-  return { id, branch, pullRequest, serviceId: id, url, status, expiresAt, createdAt };
+  const { preview_branch: branch, preview_pull_number: pullRequest, preview_databases: databases } = row;
+  return { id, branch, pullRequest, serviceId: id, url, status, databases, expiresAt, createdAt };
 }

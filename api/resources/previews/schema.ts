@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { PartialServiceConfigurationSchema } from '../../../shared/services/configuration.js';
 import { SERVICE_STATUSES } from '../../../shared/services/model.js';
-import { Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
+import { described, Nullable, oneOf, PageSchema, Strict, Timestamp, Uuid } from '../../http/schema.js';
 
 export const PreviewSchema = Strict(
   {
@@ -13,6 +13,15 @@ export const PreviewSchema = Strict(
     serviceId: Uuid,
     url: Type.String(),
     status: oneOf('ServiceStatus', SERVICE_STATUSES),
+    /** Its own databases, which are deleted with it. */
+    databases: Type.Array(
+      Strict({
+        serviceId: Uuid,
+        originalId: described(Uuid, 'The database in whose place it is'),
+        backupId: Nullable(described(Uuid, 'The backup of the original that it begins with; null if it begins empty')),
+        error: described(Type.String(), 'Why it was not deployed or not filled; empty if it was, or will be'),
+      }),
+    ),
     expiresAt: Timestamp,
     createdAt: Timestamp,
   },

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { latestBackups } from '../../../shared/backups/store.js';
 import type { Config } from '../../../shared/core/config.js';
 import type { Transaction } from '../../../shared/core/database/database-client.js';
 import { conflict, invalidRequest } from '../../../shared/core/error-registry.js';
@@ -7,6 +8,7 @@ import { findEnvironment } from '../../../shared/environments/store.js';
 import type { Keyring } from '../../../shared/secrets/keyring.js';
 import { isDataKind } from '../../../shared/services/model.js';
 import { type ApplyRequest, acceptApply } from '../../../shared/stacks/accept-apply.js';
+import type { Fill } from '../../../shared/stacks/arrange-fills.js';
 import type { EnvironmentState } from '../../../shared/stacks/environment-state.js';
 import { readEnvironmentState } from '../../../shared/stacks/environment-store.js';
 import { labelOf } from '../../../shared/stacks/label.js';
@@ -31,7 +33,7 @@ export interface CloneRequest extends Pick<ApplyRequest, 'actor' | 'authorize' |
 /**
  * Makes a new environment a copy of another one, by an apply of its document (design, section 9).
  * The copies belong to a stack. Throws forbidden if the other one is protected and the caller may not read it, conflict
- * if names are not unique, and what `acceptApply` throws: invalid_request for a secret without a value.
+ * if names are not unique or data has no verified backup, and what `acceptApply` throws: invalid_request for a secret without a value.
  */
 export async function cloneEnvironment(
   trx: Transaction,
@@ -45,24 +47,31 @@ export async function cloneEnvironment(
   }
   asked.authorize({ protectedEnvironment: source.protected });
   const state = await readEnvironmentState(trx, deps.keyring, { workspaceId, environmentId: source.id });
-  if (data === 'latestBackup') assertNoData(state);
+  const fills = data === 'latestBackup' ? await fillsOf(trx, state) : [];
   const { document, warnings } = cloneDocument(state, await wishesOf(trx, deps.keyring, state));
   const name = await freeName(trx, workspaceId, environment.name);
   const id = await acceptApply(trx, deps, {
     ...{ workspaceId, name, document: stringify(document), environmentId: environment.id, values },
-    ...{ planHash: null, confirmDestructive: undefined, deploy, ...asked },
+    ...{ planHash: null, confirmDestructive: undefined, deploy, fills, ...asked },
   });
   const stack = found(await findStack(trx, workspaceId, name));
   return { stack: name, apply: presentApply(found(await findApply(trx, stack.id, id))), warnings };
 }
 
-/** Backups are restored into the service that they are of, so that a copy begins without data. */
-function assertNoData({ services }: EnvironmentState): void {
-  const full = services.filter(({ kind, volumes }) => isDataKind(kind) || volumes.length > 0).map(({ name }) => name);
-  if (full.length === 0) return;
-  throw conflict(
-    `A backup cannot be restored into a copy of its service yet (${full.join(', ')}): clone with "data": "none", and copy the data by a dump`,
-  );
+/** Returns the latest verified backup of each database and of each service with volumes. Throws conflict if one has none. */
+async function fillsOf(trx: Transaction, { services }: EnvironmentState): Promise<Fill[]> {
+  const full = services.filter(({ kind, volumes }) => isDataKind(kind) || volumes.length > 0);
+  const ids = full.map(({ id }) => id);
+  const backups = new Map((await latestBackups(trx, ids)).map((backup) => [backup.service_id, backup.id]));
+  const without = full.filter(({ id }) => !backups.has(id)).map(({ name }) => name);
+  if (without.length > 0) {
+    throw conflict(
+      `There is no verified backup with all data of ${without.join(', ')}: make one (POST …/services/{id}/backups), or clone with "data": "none"`,
+    );
+  }
+  return full.map(({ id, name, kind }) => {
+    return { service: name, isDatabase: isDataKind(kind), from: id, backupId: backups.get(id) ?? '' };
+  });
 }
 
 /** Reads the documents of the stacks that own something of an environment. */

@@ -59,6 +59,7 @@ export function presentApplyDetail(row: ApplyRow, steps: readonly StepRow[]): Ap
       error: step.error,
       resourceId: step.resource_id,
       deploymentId: step.deployment_id,
+      operationId: step.operation_id,
       finishedAt: step.finished_at?.toISOString() ?? null,
     })),
   };

@@ -117,6 +117,9 @@ const StepSchema = Strict(
     error: Type.String(),
     resourceId: Nullable(described(Uuid, 'The service or group')),
     deploymentId: Nullable(Uuid),
+    operationId: Nullable(
+      described(Uuid, 'The restore of its data: GET …/services/{resourceId}/operations/{operationId}'),
+    ),
     finishedAt: Nullable(Timestamp),
   },
   'StackStep',

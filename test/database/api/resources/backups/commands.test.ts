@@ -31,7 +31,8 @@ describe('Backups on demand', () => {
     );
   const queue = (changes = {}) => done((trx) => queueBackup(trx, deps(changes), { service, actor: '' }));
   const pausing = () => done((trx) => queueBackup(trx, deps(), { service, actor: '', pause: true }));
-  const restore = (backupId: string) => done((trx) => queueRestore(trx, deps(), { service, backupId, actor: '' }));
+  const restore = (backupId: string) =>
+    done((trx) => queueRestore(trx, deps(), { service, from: service, backupId, actor: '' }));
   const remove = (backupId: string) => done((trx) => removeBackup(trx, { serviceId: service.id, backupId }));
   const change = (fields: object) => db('services').where({ id: service.id }).update(fields);
   const operation = (kind: 'restore' | 'restart', backupId?: string) =>

@@ -1,0 +1,52 @@
+import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
+
+/** Whose databases previews use: those of their service, ones of their own, or none. */
+export const PREVIEW_DATABASES = ['shared', 'own', 'none'] as const;
+export type PreviewDatabases = (typeof PREVIEW_DATABASES)[number];
+
+/** Returns which databases the previews of a service use. */
+export async function previewDatabasesOf(db: Db, baseId: string): Promise<PreviewDatabases> {
+  const row = await oneRow<{ databases: PreviewDatabases }>(
+    db,
+    'select databases from preview_settings where service_id = ?',
+    [baseId],
+  );
+  return row?.databases ?? 'shared';
+}
+
+export async function setPreviewDatabases(trx: Transaction, baseId: string, databases: PreviewDatabases) {
+  await trx.raw(
+    `insert into preview_settings (service_id, databases) values (:baseId, :databases)
+     on conflict (service_id) do update set databases = excluded.databases`,
+    { baseId, databases },
+  );
+}
+
+export interface OwnDatabaseRow {
+  service_id: string;
+  preview_id: string;
+  original_id: string;
+  backup_id: string | null;
+}
+
+/** Returns the databases of a preview. */
+export function ownDatabases(db: Db, previewId: string): Promise<OwnDatabaseRow[]> {
+  return rowsOf<OwnDatabaseRow>(db, 'select * from preview_databases where preview_id = ?', [previewId]);
+}
+
+export async function insertOwnDatabase(trx: Transaction, row: OwnDatabaseRow): Promise<void> {
+  await trx<OwnDatabaseRow>('preview_databases').insert(row);
+}
+
+/** Returns the databases whose preview is deleted, and whose own deletion is not under way. */
+export function abandonedDatabases(db: Db): Promise<{ serviceId: string }[]> {
+  return rowsOf(
+    db,
+    `select d.service_id as "serviceId" from preview_databases d join services p on p.id = d.preview_id
+       join services s on s.id = d.service_id
+      where p.deleted_at is not null and s.deleted_at is null
+        and not exists (select from operations o where o.service_id = s.id and o.kind = 'delete'
+                           and (o.finished_at is null or o.finished_at > now() - interval '1 minute'))
+      order by d.service_id limit 100`,
+  );
+}
