@@ -1,0 +1,58 @@
+import type { Schemas } from '../../api/types.js';
+import type { Tone } from '../../ui/status.js';
+
+type Apply = Schemas['StackApply'];
+type Step = Schemas['StackStep'];
+
+export const APPLY_STATUS: Readonly<Record<Apply['status'], { tone: Tone; text: string }>> = {
+  queued: { tone: 'busy', text: 'Queued' },
+  running: { tone: 'busy', text: 'Running' },
+  succeeded: { tone: 'good', text: 'Succeeded' },
+  failed: { tone: 'bad', text: 'Failed' },
+  cancelled: { tone: 'plain', text: 'Cancelled' },
+};
+
+const STEP_TEXT: Readonly<Record<string, string>> = {
+  'group.create': 'Create group',
+  'group.delete': 'Delete group',
+  'groups.link': 'Link groups to',
+  'service.create': 'Create service',
+  'service.update': 'Change service',
+  'service.archive': 'Archive or restore service',
+  'service.deploy': 'Deploy',
+  'service.rollback': 'Roll back',
+  'service.delete': 'Delete service',
+  'volume.create': 'Create volume',
+  'volume.grow': 'Grow volume',
+  'volume.delete': 'Delete volume',
+  'variables.set': 'Set variables of',
+  'domain.create': 'Add domain',
+  'domain.delete': 'Remove domain',
+  'stack.delete': 'Forget the stack',
+};
+
+/** A step of an apply, as the apply's page shows it. */
+export interface StepRow {
+  step: Step;
+  text: string;
+  tone: Tone;
+  state: string;
+}
+
+/** Returns the steps of an apply as rows. While it runs, the first step that is not done is the one that runs. */
+export function stepRows(steps: readonly Step[], status: Apply['status']): StepRow[] {
+  const next = status === 'running' ? steps.findIndex((step) => step.status === 'pending') : -1;
+  return steps.map((step, index) => ({ step, text: STEP_TEXT[step.op] ?? step.op, ...stateOf(step, index === next) }));
+}
+
+function stateOf({ status }: Step, isNext: boolean): { tone: Tone; state: string } {
+  if (status === 'done') return { tone: 'good', state: 'done' };
+  if (status === 'failed') return { tone: 'bad', state: 'failed' };
+  return isNext ? { tone: 'busy', state: 'running' } : { tone: 'plain', state: 'not started' };
+}
+
+/** Returns what an apply is, in one line: by whom, a rollback or not, or why it failed. */
+export function applyText({ actor, error, rollbackOf }: Apply): string {
+  if (error !== '') return error.split('\n')[0] ?? '';
+  return `${rollbackOf === null ? 'Applied' : 'Rolled back'} by ${actor}`;
+}
