@@ -11,6 +11,7 @@ import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
 import n from '../new/new.module.css';
 import { PlanView } from './plan-view.js';
+import t from './stacks.module.css';
 
 interface Planned {
   workspaceId: string;
@@ -35,8 +36,7 @@ export function PlanCard({
   values = {},
   refusal,
   showDocument = false,
-  onApplied,
-}: Planned & { refusal: string | null; showDocument?: boolean; onApplied?: () => void }) {
+}: Planned & { refusal: string | null; showDocument?: boolean }) {
   const { changes, deploys, warnings, destructive, release, hash } = plan;
   const [secrets, setSecrets] = useState<Record<string, string>>({});
   const [asked, setAsked] = useState(false);
@@ -54,10 +54,7 @@ export function PlanCard({
       }),
     {
       // The values of secrets leave the page.
-      onDone: () => {
-        setSecrets({});
-        onApplied?.();
-      },
+      onDone: () => setSecrets({}),
     },
   );
   if (apply.data !== undefined) {
@@ -65,6 +62,8 @@ export function PlanCard({
       <Navigate
         to="/w/$workspaceId/stacks/$stackName/applies/$applyId"
         params={{ workspaceId, stackName, applyId: apply.data.apply.id }}
+        // What was typed is applied, so nothing is lost.
+        ignoreBlocker
       />
     );
   }
@@ -72,7 +71,7 @@ export function PlanCard({
   const isReady = plan.secrets.every((name) => (secrets[name] ?? '') !== '');
   const failed = apply.error ? <ErrorNotice title="The plan was not applied" error={apply.error} /> : null;
   return (
-    <section className={`${u.card} ${u.cardBody} ${u.stack}`} aria-label="Plan">
+    <section className={`${u.card} ${u.cardBody} ${u.stack} ${t.plan}`} aria-label="Plan" ref={bringIntoView}>
       <h2>{isEmpty ? 'Nothing to change' : 'What will change'}</h2>
       {isEmpty ? (
         <p>An apply records this document as the stack’s: what is changed by hand later is its drift.</p>
@@ -133,4 +132,9 @@ export function PlanCard({
       </ConfirmDialog>
     </section>
   );
+}
+
+/** A new plan appears below the form, often outside of the window. */
+function bringIntoView(element: HTMLElement | null): void {
+  element?.scrollIntoView({ block: 'nearest' });
 }

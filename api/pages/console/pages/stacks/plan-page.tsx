@@ -94,7 +94,6 @@ function PlanForm({
   const { stackName, environmentId } = place;
   const [text, setText] = useState('');
   const [saved, setSaved] = useState('');
-  const [isApplied, setApplied] = useState(false);
   const plan = useWrite(async () => {
     const planned = { stackName, environmentId, document: text };
     const { plan: found } = await post('/workspaces/{workspaceId}/stacks/plan', {
@@ -123,19 +122,10 @@ function PlanForm({
   const isCurrent = data?.document === text && data.stackName === stackName && data.environmentId === environmentId;
   return (
     <>
-      <UnsavedGuard dirty={text !== saved && !isApplied} />
+      <UnsavedGuard dirty={text !== saved} />
       <WriteForm className={t.write} write={plan} ready={isReady}>
         {children}
-        <DocumentEditor
-          label="ranvier.yaml"
-          value={text}
-          faults={faults}
-          placeholder={EXAMPLE}
-          onChange={(next) => {
-            plan.reset();
-            setText(next);
-          }}
-        />
+        <DocumentEditor label="ranvier.yaml" value={text} faults={faults} placeholder={EXAMPLE} onChange={setText} />
         {plan.error && faults.length === 0 ? <ErrorNotice title="This cannot be planned" error={plan.error} /> : null}
         {pull.error ? <ErrorNotice title="The environment was not read" error={pull.error} /> : null}
         {pull.data?.warnings.map((warning) => (
@@ -166,13 +156,7 @@ function PlanForm({
         </div>
       </WriteForm>
       {data !== undefined && isCurrent ? (
-        <PlanCard
-          key={data.plan.hash}
-          workspaceId={workspaceId}
-          {...data}
-          refusal={refusal}
-          onApplied={() => setApplied(true)}
-        />
+        <PlanCard key={data.plan.hash} workspaceId={workspaceId} {...data} refusal={refusal} />
       ) : null}
     </>
   );
