@@ -132,7 +132,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('create volume').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('service.create').waitFor();
+    await page.getByText('Create service').waitFor();
     await look('template-applied');
     const left = await page.evaluate(
       `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,

@@ -45,7 +45,10 @@ suite(`Stacks in the console${CHROMIUM === null ? ': chromium is not installed' 
     await dialog.getByLabel('Type shop to confirm').fill('shop');
     await dialog.getByRole('button', { name: action }).click();
   };
-  const succeeded = () => window.page.getByRole('main').getByText('Succeeded').first().waitFor();
+  const succeeded = async (): Promise<void> => {
+    await window.page.getByRole('main').getByText('Succeeded').first().waitFor();
+    await button('Cancel').waitFor({ state: 'detached' });
+  };
   const toStack = () => window.page.getByRole('link', { name: 'Back to the stack' }).click();
   const document = (more = '') =>
     `release: together
@@ -57,6 +60,7 @@ services:
     variables:
       TOKEN: { secret: true }
 ${more}`;
+  const services = async (): Promise<Json[]> => (await platform.client.expect<Json>('GET', '/services')).services;
   const GROUP = 'groups:\n  shared:\n    variables: { TZ: Europe/Berlin }\n';
 
   it('shows the line of a fault beside the text', async () => {
@@ -100,8 +104,8 @@ ${more}`;
 
   it('shows what was changed by hand', async () => {
     const { page } = window;
-    const { services } = await platform.client.expect<Json>('GET', '/services');
-    await platform.client.expect('PATCH', `/services/${services[0].id}`, {
+    const [web] = await services();
+    await platform.client.expect('PATCH', `/services/${web?.id}`, {
       configuration: { healthCheckPath: '/pid' },
     });
     await page.reload();
@@ -144,7 +148,24 @@ ${more}`;
     await look('stack-delete');
     await confirmed('Forget the stack');
     await page.getByText('No stacks yet').waitFor();
-    expect((await platform.client.expect<Json>('GET', '/services')).services).to.have.length(1);
+    expect(await services()).to.have.length(1);
+  });
+
+  it('takes over what exists, and is deleted with what it owns', async () => {
+    const { page } = window;
+    await page.getByRole('link', { name: 'Plan a stack' }).click();
+    await page.getByLabel('Name of the stack').fill('shop');
+    await planned(document());
+    await page.getByText('Nothing to change').waitFor();
+    await button('Apply').click();
+    await succeeded();
+    await toStack();
+    await button('Delete…').click();
+    await page.getByLabel('Keep what it owns').uncheck();
+    await confirmed('Delete permanently');
+    await page.getByRole('heading', { name: 'shop is deleted' }).waitFor();
+    await look('stack-deleted');
+    expect(await services()).to.deep.equal([]);
   });
 
   it('caused no error, and no request that the document does not know', () => {

@@ -3,14 +3,14 @@ import { post } from '../../api/api-client.js';
 import { useRefusal } from '../../api/session.js';
 import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
-import { Button } from '../../ui/button.js';
+import { Button, LinkButton } from '../../ui/button.js';
 import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
 import { deploymentStatus, Glyph, isUnfinished, Status } from '../../ui/status.js';
 import { Ago, Duration } from '../../ui/time.js';
 import u from '../../ui/ui.module.css';
 import d from '../deployments/deployments.module.css';
 import c from '../shell.module.css';
-import { APPLY_STATUS, stepRows } from './apply-text.js';
+import { APPLY_STATUS, changesTitle, type StepRow, stepRows } from './apply-text.js';
 import { PlanView } from './plan-view.js';
 import t from './stacks.module.css';
 
@@ -21,6 +21,22 @@ export function ApplyPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName/applies/$applyId' });
   const { workspaceId, stackName } = path;
   const query = useGet(APPLY, { path }, { working: ({ apply }) => apply.finishedAt === null });
+  const { data, error } = query;
+  // The last step of a deletion deletes the stack, and with it this apply.
+  const isGone = error?.status === 404 && data?.apply.steps.some(({ op }) => op === 'stack.delete');
+  if (isGone) {
+    return (
+      <div className={c.page}>
+        <h1>{stackName} is deleted</h1>
+        <p>The stack and what it owned are deleted.</p>
+        <div>
+          <LinkButton to="/w/$workspaceId/stacks" params={{ workspaceId }}>
+            All stacks
+          </LinkButton>
+        </div>
+      </div>
+    );
+  }
   return (
     <div className={c.page}>
       <div className={c.head}>
@@ -42,29 +58,15 @@ export function ApplyPage() {
             {steps.length === 0 ? null : (
               <section className={u.card}>
                 <ol className={t.steps} aria-label="Steps">
-                  {stepRows(steps, apply.status).map(({ step, text, tone, state }, index) => (
-                    <li key={`${index} ${step.op}`}>
-                      <Glyph tone={tone} />
-                      <span>
-                        {text} <strong>{step.name}</strong>
-                      </span>
-                      {step.deploymentId !== null && step.resourceId !== null ? (
-                        <Deploying
-                          path={{ workspaceId, serviceId: step.resourceId, deploymentId: step.deploymentId }}
-                        />
-                      ) : (
-                        <span className={u.dim}>{state}</span>
-                      )}
-                      {step.error === '' ? null : <div className={t.stepError}>{step.error}</div>}
-                    </li>
+                  {stepRows(steps, apply.status).map((row, index) => (
+                    <Step key={`${index} ${row.step.op}`} row={row} workspaceId={workspaceId} />
                   ))}
                 </ol>
               </section>
             )}
             <section className={`${u.card} ${u.cardBody} ${u.stack}`}>
-              <h2>{changes.length === 0 ? 'Nothing was to change' : 'What it changes'}</h2>
-              <PlanView changes={changes} warnings={warnings} />
-              {deploys.length === 0 ? null : <p>Deploys {deploys.join(', ')}.</p>}
+              <h2>{changesTitle(changes.length, deploys.length, apply.rollbackOf !== null)}</h2>
+              <PlanView changes={changes} warnings={warnings} deploys={deploys} release={apply.release} />
             </section>
           </>
         )}
@@ -112,18 +114,30 @@ function Head({
   );
 }
 
-/** How far the deployment of a step is, with a link to it. */
-function Deploying({ path }: { path: { workspaceId: string; serviceId: string; deploymentId: string } }) {
+/** A step. One that deploys shows how its deployment is going, with a link to it. */
+function Step({ row: { step, text, tone, state }, workspaceId }: { row: StepRow; workspaceId: string }) {
+  const path = { workspaceId, serviceId: step.resourceId ?? '', deploymentId: step.deploymentId ?? '' };
+  const deploys = step.resourceId !== null && step.deploymentId !== null;
   const { data } = useGet(
     '/workspaces/{workspaceId}/services/{serviceId}/deploys/{deploymentId}',
     { path },
-    { working: ({ deployment }) => isUnfinished(deployment) },
+    { working: ({ deployment }) => isUnfinished(deployment), enabled: deploys },
   );
-  if (data === undefined) return <span className={u.dim}>deployment</span>;
-  const { tone, text } = deploymentStatus(data.deployment, null);
+  const status = data === undefined ? { tone, text: state } : deploymentStatus(data.deployment, null);
   return (
-    <Link to="/w/$workspaceId/s/$serviceId/d/$deploymentId" params={path}>
-      <Status tone={tone}>{text}</Status>
-    </Link>
+    <li>
+      <Glyph tone={status.tone} />
+      <span>
+        {text} <strong>{step.name}</strong>
+      </span>
+      {deploys ? (
+        <Link to="/w/$workspaceId/s/$serviceId/d/$deploymentId" params={path}>
+          {status.text}
+        </Link>
+      ) : (
+        <span className={u.dim}>{status.text}</span>
+      )}
+      {step.error === '' ? null : <div className={t.stepError}>{step.error}</div>}
+    </li>
   );
 }

@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/types.js';
-import type { Tone } from '../../ui/status.js';
+import type { Tone } from '../../ui/tone.js';
 
 type Apply = Schemas['StackApply'];
 type Step = Schemas['StackStep'];
@@ -49,6 +49,13 @@ function stateOf({ status }: Step, isNext: boolean): { tone: Tone; state: string
   if (status === 'done') return { tone: 'good', state: 'done' };
   if (status === 'failed') return { tone: 'bad', state: 'failed' };
   return isNext ? { tone: 'busy', state: 'running' } : { tone: 'plain', state: 'not started' };
+}
+
+/** Returns the heading above what an apply changes and deploys. */
+export function changesTitle(changes: number, deploys: number, isRollback: boolean): string {
+  if (changes > 0) return 'What it changes';
+  if (isRollback) return 'What it brings back';
+  return deploys > 0 ? 'What it deploys' : 'Nothing was to change';
 }
 
 /** Returns what an apply is, in one line: by whom, a rollback or not, or why it failed. */

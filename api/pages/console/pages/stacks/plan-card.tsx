@@ -76,13 +76,7 @@ export function PlanCard({
       {isEmpty ? (
         <p>An apply records this document as the stack’s: what is changed by hand later is its drift.</p>
       ) : null}
-      <PlanView changes={changes} warnings={warnings} />
-      {deploys.length === 0 ? null : (
-        <p>
-          Deploys {deploys.join(', ')}
-          {release === 'together' ? ', all together or none.' : '.'}
-        </p>
-      )}
+      <PlanView changes={changes} warnings={warnings} deploys={deploys} release={release} />
       {showDocument ? (
         <details className={n.more}>
           <summary>ranvier.yaml</summary>

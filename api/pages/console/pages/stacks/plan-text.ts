@@ -1,5 +1,5 @@
 import type { Schemas } from '../../api/types.js';
-import type { Tone } from '../../ui/status.js';
+import type { Tone } from '../../ui/tone.js';
 
 type Change = Schemas['StackChange'];
 

@@ -4,8 +4,21 @@ import u from '../../ui/ui.module.css';
 import { ACTIONS, type ChangeRow, countsOf, type FieldRow, rowsOf } from './plan-text.js';
 import t from './stacks.module.css';
 
-/** Shows how many resources a plan changes, then each with its fields, as people know it from pull requests. */
-export function PlanView({ changes, warnings }: { changes: readonly Schemas['StackChange'][]; warnings: string[] }) {
+/**
+ * Shows how many resources a plan changes, then each with its fields, as people know it from pull requests, and which
+ * services are deployed.
+ */
+export function PlanView({
+  changes,
+  warnings,
+  deploys = [],
+  release = 'separate',
+}: {
+  changes: readonly Schemas['StackChange'][];
+  warnings: readonly string[];
+  deploys?: readonly string[];
+  release?: Schemas['StackApply']['release'];
+}) {
   return (
     <>
       {changes.length === 0 ? null : (
@@ -23,6 +36,12 @@ export function PlanView({ changes, warnings }: { changes: readonly Schemas['Sta
             ))}
           </ul>
         </>
+      )}
+      {deploys.length === 0 ? null : (
+        <p>
+          Deploys {deploys.join(', ')}
+          {release === 'together' && deploys.length > 1 ? ', all together or none.' : '.'}
+        </p>
       )}
       {warnings.map((warning) => (
         <Notice key={warning} tone="warn">

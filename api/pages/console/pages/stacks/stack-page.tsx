@@ -2,6 +2,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import type { Answer, OperationOf, Schemas } from '../../api/types.js';
 import { useGet } from '../../api/use-api.js';
 import { LinkButton } from '../../ui/button.js';
+import { FIRST_ROWS } from '../../ui/history.js';
 import { Loaded, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
@@ -44,6 +45,9 @@ function isRunning(apply: Schemas['StackApply'] | null): boolean {
 function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stack: Stack; workspaceId: string }) {
   const environments = useEnvironments(workspaceId);
   const params = { workspaceId, stackName: name };
+  const { data } = useGet(`${PATH}/applies`, { path: params, query: { limit: FIRST_ROWS } });
+  // A rollback leaves the document as it is.
+  const release = data?.applies.find(({ rollbackOf }) => rollbackOf === null)?.release;
   return (
     <div className={c.head}>
       <div className={u.stack} style={{ gap: 4 }}>
@@ -58,7 +62,7 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
             </Link>
           )}
           <span>{environments?.find(({ value }) => value === environmentId)?.text ?? ''}</span>
-          {lastApply?.release === 'together' && lastApply.rollbackOf === null ? <span>Goes live together</span> : null}
+          {release === 'together' ? <span>Goes live together</span> : null}
         </div>
       </div>
       <div className={u.actions}>
