@@ -163,7 +163,7 @@ ${more}`;
     await button('Delete…').click();
     await page.getByLabel('Keep what it owns').uncheck();
     await confirmed('Delete permanently');
-    await page.getByRole('heading', { name: 'shop is deleted' }).waitFor();
+    await page.getByRole('heading', { name: 'This apply is gone' }).waitFor();
     await look('stack-deleted');
     expect(await services()).to.deep.equal([]);
   });

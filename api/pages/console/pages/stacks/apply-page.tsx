@@ -21,14 +21,12 @@ export function ApplyPage() {
   const path = useParams({ from: '/w/$workspaceId/stacks/$stackName/applies/$applyId' });
   const { workspaceId, stackName } = path;
   const query = useGet(APPLY, { path }, { working: ({ apply }) => apply.finishedAt === null });
-  const { data, error } = query;
-  // The last step of a deletion deletes the stack, and with it this apply.
-  const isGone = error?.status === 404 && data?.apply.steps.some(({ op }) => op === 'stack.delete');
-  if (isGone) {
+  // The last step of a deletion deletes the stack and its applies.
+  if (query.error?.status === 404) {
     return (
       <div className={c.page}>
-        <h1>{stackName} is deleted</h1>
-        <p>The stack and what it owned are deleted.</p>
+        <h1>This apply is gone</h1>
+        <p>The stack {stackName} was deleted with what it owned, or the link is wrong.</p>
         <div>
           <LinkButton to="/w/$workspaceId/stacks" params={{ workspaceId }}>
             All stacks

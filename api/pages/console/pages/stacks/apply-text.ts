@@ -58,7 +58,7 @@ export function changesTitle(changes: number, deploys: number, isRollback: boole
   return deploys > 0 ? 'What it deploys' : 'Nothing was to change';
 }
 
-/** Returns what an apply is, in one line: by whom, a rollback or not, or why it failed. */
+/** Returns one line about an apply: its error if it failed, else its actor. */
 export function applyText({ actor, error, rollbackOf }: Apply): string {
   if (error !== '') return error.split('\n')[0] ?? '';
   return `${rollbackOf === null ? 'Applied' : 'Rolled back'} by ${actor}`;

@@ -34,9 +34,12 @@ export function TemplatePage() {
             <p>
               {template.description}. Version {template.version},{' '}
               {template.checked === null ? 'not checked yet' : `checked on ${template.checked}`}, about{' '}
-              {template.memoryMb} MiB of memory. <OutLink href={template.website}>Website</OutLink>{' '}
-              <OutLink href={template.source}>Source</OutLink>
+              {template.memoryMb} MiB of memory.
             </p>
+            <div className={u.row}>
+              <OutLink href={template.website}>Website</OutLink>
+              <OutLink href={template.source}>Source</OutLink>
+            </div>
             <Questions workspaceId={workspaceId} template={template} />
           </>
         )}
