@@ -98,7 +98,7 @@ ${more}`;
     await look('stack-applied');
     expect(await page.content()).to.not.include(SECRET);
     await toStack();
-    await page.getByText('The environment is as its document says').waitFor();
+    await page.getByText('No drift', { exact: true }).waitFor();
     await page.getByText('Goes live together').waitFor();
   });
 
@@ -117,12 +117,24 @@ ${more}`;
     await look('stacks');
   });
 
-  it('asks for the stack’s name if something is deleted, and goes back', async () => {
+  it('says why an apply failed', async () => {
     const { page } = window;
     await page.getByRole('link', { name: 'shop', exact: true }).click();
     await page.getByRole('link', { name: 'Plan a change' }).click();
-    await button('Write what exists').click();
-    await page.getByText('healthCheckPath: /pid').waitFor();
+    await planned(document(GROUP).replace('kind: web', 'kind: web\n    buildCommand: exit 9'));
+    await page.getByText('buildCommand').last().waitFor();
+    await button('Apply').click();
+    await page.getByText('The apply failed').waitFor();
+    await page.getByRole('link', { name: 'Failed' }).waitFor();
+    await look('stack-failed');
+    await toStack();
+  });
+
+  it('asks for the stack’s name if something is deleted, and goes back', async () => {
+    const { page } = window;
+    await page.getByRole('link', { name: 'Plan a change' }).click();
+    await button('Fill in what exists').click();
+    await page.getByText('buildCommand: exit 9').waitFor();
     await planned(document());
     await page.getByText('1 to delete').waitFor();
     await look('stack-plan-destructive');

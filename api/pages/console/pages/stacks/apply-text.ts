@@ -63,3 +63,17 @@ export function applyText({ actor, error, rollbackOf }: Apply): string {
   if (error !== '') return error.split('\n')[0] ?? '';
   return `${rollbackOf === null ? 'Applied' : 'Rolled back'} by ${actor}`;
 }
+
+/** Returns what is shown of a stack's drift. With warnings and no drift, the comparison may have failed. */
+export function driftStatus(drift: number, warnings: number): { tone: Tone; text: string } {
+  if (drift > 0) return { tone: 'warn', text: drift === 1 ? '1 change of drift' : `${drift} changes of drift` };
+  return warnings > 0 ? { tone: 'plain', text: 'No drift seen' } : { tone: 'good', text: 'No drift' };
+}
+
+/** Returns the sentence above a stack's drift, by how its last apply ended. */
+export function driftReason(last: Apply | null): string {
+  if (last?.status === 'failed' || last?.status === 'cancelled') {
+    return 'The last apply did not do everything. An apply of the same document would change this:';
+  }
+  return 'The environment was changed by hand. An apply of the same document would change this back:';
+}

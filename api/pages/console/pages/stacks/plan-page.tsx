@@ -150,7 +150,7 @@ function PlanForm({
               disabled={environmentId === undefined}
               onClick={() => pull.mutate()}
             >
-              Write what exists
+              Fill in what exists
             </Button>
           ) : null}
         </div>

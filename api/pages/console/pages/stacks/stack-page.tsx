@@ -8,7 +8,7 @@ import { Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
 import d from '../deployments/deployments.module.css';
 import c from '../shell.module.css';
-import { APPLY_STATUS } from './apply-text.js';
+import { APPLY_STATUS, driftReason, driftStatus } from './apply-text.js';
 import { DeleteStack } from './delete-stack.js';
 import { PlanView } from './plan-view.js';
 import { StackApplies } from './stack-applies.js';
@@ -77,17 +77,12 @@ function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stac
 
 function Drift({ stack: { drift, warnings, lastApply } }: { stack: Stack }) {
   const running = isRunning(lastApply);
+  const { tone, text } = driftStatus(drift.length, warnings.length);
   const title = running ? 'What the apply has left to do' : 'Drift';
   return (
     <section className={`${u.card} ${u.cardBody} ${u.stack}`} aria-label={title}>
       <h2>{title}</h2>
-      {drift.length > 0 ? (
-        running ? null : (
-          <p>The environment was changed by hand. An apply of the same document would change this back:</p>
-        )
-      ) : warnings.length > 0 ? null : (
-        <Status tone="good">The environment is as its document says</Status>
-      )}
+      {drift.length === 0 ? <Status tone={tone}>{text}</Status> : running ? null : <p>{driftReason(lastApply)}</p>}
       <PlanView changes={drift} warnings={warnings} />
     </section>
   );

@@ -8,7 +8,7 @@ import { Empty, Loaded, Skeleton } from '../../ui/states.js';
 import { Status } from '../../ui/status.js';
 import u from '../../ui/ui.module.css';
 import c from '../shell.module.css';
-import { APPLY_STATUS } from './apply-text.js';
+import { APPLY_STATUS, driftStatus } from './apply-text.js';
 import { useEnvironments } from './stack-place.js';
 
 type Stack = Schemas['Stack'];
@@ -95,7 +95,6 @@ function Drift({ workspaceId, stackName }: { workspaceId: string; stackName: str
     { poll: false },
   );
   if (data === undefined) return null;
-  const count = data.stack.drift.length;
-  if (count === 0) return <Status tone="good">No drift</Status>;
-  return <Status tone="warn">{count === 1 ? '1 change of drift' : `${count} changes of drift`}</Status>;
+  const { tone, text } = driftStatus(data.stack.drift.length, data.stack.warnings.length);
+  return <Status tone={tone}>{text}</Status>;
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { stepRows } from '../../../../../api/pages/console/pages/stacks/apply-text.js';
+import { driftStatus, stepRows } from '../../../../../api/pages/console/pages/stacks/apply-text.js';
 import {
   countsOf,
   faultsOf,
@@ -45,6 +45,12 @@ describe('What the console says of a plan', () => {
     ]);
     const [made] = rowsOf([change('create', [{ path: '/value', from: null, to: '***' }])]);
     expect(made?.fields).to.deep.equal([{ field: 'value', from: null, to: 'hidden' }]);
+  });
+
+  it('says that there is drift, and does not call an environment unchanged that could not be compared', () => {
+    expect(driftStatus(0, 0)).to.deep.equal({ tone: 'good', text: 'No drift' });
+    expect(driftStatus(0, 1).tone).to.equal('plain');
+    expect(driftStatus(2, 0).text).to.equal('2 changes of drift');
   });
 
   it('finds the places of faults in the text', () => {
