@@ -48,7 +48,7 @@ export function ApplyPage() {
           <>
             <Head apply={apply} path={path} />
             {apply.error === '' ? null : (
-              <Notice tone="bad" title="The apply failed">
+              <Notice tone="bad" title={apply.status === 'cancelled' ? 'The apply was cancelled' : 'The apply failed'}>
                 <div className={d.error}>{apply.error}</div>
                 <p>What is done stays. Plan the document again to go on.</p>
               </Notice>

@@ -67,7 +67,7 @@ export function rowsOf(changes: readonly Change[]): ChangeRow[] {
 function shown(value: unknown, hidden: string): string | null {
   if (value === null || value === undefined) return null;
   if (value === HIDDEN) return hidden;
-  if (typeof value === 'string') return value === '' ? "''" : value;
+  if (typeof value === 'string') return value === '' ? '(empty)' : value;
   if (isReference(value)) return `${value.service}.${value.key}`;
   return JSON.stringify(value);
 }

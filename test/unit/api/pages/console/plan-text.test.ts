@@ -38,7 +38,7 @@ describe('What the console says of a plan', () => {
     expect(row).to.include({ sign: '~', action: 'update', name: 'web' });
     expect(row?.fields).to.deep.equal([
       { field: 'replicas', from: '1', to: '2' },
-      { field: 'description', from: 'old', to: "''" },
+      { field: 'description', from: 'old', to: '(empty)' },
       { field: 'groups', from: null, to: '["shared"]' },
       { field: 'reference', from: 'db.URL', to: null },
       { field: 'value', from: 'old value, hidden', to: 'new value, hidden' },
