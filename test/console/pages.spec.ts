@@ -132,7 +132,7 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByText('create volume').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Show the plan' }).click();
     await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('service.create').waitFor();
+    await page.getByText('Create service').waitFor();
     await look('template-applied');
     const left = await page.evaluate(
       `document.documentElement.outerHTML + [...document.querySelectorAll('input')].map((input) => input.value)`,
@@ -405,8 +405,8 @@ suite(`The console’s pages${CHROMIUM === null ? ': chromium is not installed' 
     await page.getByRole('alert').waitFor();
     await page.getByLabel('Your password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Continue' }).click();
-    const secret = ((await page.getByRole('dialog').locator('code').textContent()) ?? '').replaceAll(' ', '');
     await page.getByRole('img', { name: 'The secret as a QR code' }).waitFor();
+    const secret = ((await page.getByRole('dialog').locator('code').textContent()) ?? '').replaceAll(' ', '');
     await window.checkAccess('the secret of an authenticator');
     await window.picture('account-enrol');
     const totp = new TOTP({ secret: Secret.fromBase32(secret) });

@@ -35,6 +35,32 @@ const template = createRoute({
   path: '/templates/$templateName',
   component: lazyRouteComponent(() => import('./pages/templates/template-page.js'), 'TemplatePage'),
 });
+const stacks = createRoute({
+  getParentRoute: () => workspace,
+  path: '/stacks',
+  component: lazyRouteComponent(() => import('./pages/stacks/stacks-page.js'), 'StacksPage'),
+});
+// Not below /stacks, where it would hide a stack of that name.
+const newStack = createRoute({
+  getParentRoute: () => workspace,
+  path: '/new/stack',
+  component: lazyRouteComponent(() => import('./pages/stacks/plan-page.js'), 'NewStackPage'),
+});
+const stack = createRoute({
+  getParentRoute: () => workspace,
+  path: '/stacks/$stackName',
+  component: lazyRouteComponent(() => import('./pages/stacks/stack-page.js'), 'StackPage'),
+});
+const stackPlan = createRoute({
+  getParentRoute: () => workspace,
+  path: '/stacks/$stackName/plan',
+  component: lazyRouteComponent(() => import('./pages/stacks/plan-page.js'), 'StackPlanPage'),
+});
+const stackApply = createRoute({
+  getParentRoute: () => workspace,
+  path: '/stacks/$stackName/applies/$applyId',
+  component: lazyRouteComponent(() => import('./pages/stacks/apply-page.js'), 'ApplyPage'),
+});
 const queue = createRoute({
   getParentRoute: () => workspace,
   path: '/queue',
@@ -189,6 +215,11 @@ export const router = createRouter({
       create,
       templates,
       template,
+      stacks,
+      newStack,
+      stack,
+      stackPlan,
+      stackApply,
       queue,
       frame.addChildren([settings, usage, members, keys, groups, group, webhooks, deployKey, audit]),
       account,

@@ -79,7 +79,7 @@ export function WorkspaceShell() {
   const params = { workspaceId };
   // On pages with a primary button of their own, "New" is a secondary button.
   const path = useLocation({ select: ({ pathname }) => pathname });
-  const leads = !/\/(s\/|new$|settings|account$)/.test(path);
+  const leads = !/\/(s\/|new(\/|$)|stacks|settings|account$)/.test(path);
   return (
     <>
       <a href="#main" className={c.skip}>
@@ -96,6 +96,9 @@ export function WorkspaceShell() {
           </Link>
           <Link to="/w/$workspaceId/services" params={params}>
             Services
+          </Link>
+          <Link to="/w/$workspaceId/stacks" params={params}>
+            Stacks
           </Link>
           <Link to="/w/$workspaceId/queue" params={params}>
             Queue <QueueCount workspaceId={workspaceId} />

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
 import { Button } from './button.js';
 import h from './history.module.css';
-import { Status, type Tone } from './status.js';
+import { Status } from './status.js';
 import { Ago, Duration } from './time.js';
+import type { Tone } from './tone.js';
 import s from './ui.module.css';
 
 const MAX_LIMIT = 200;

@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 import type { ApiError } from '../api/api-client.js';
 import { Button } from './button.js';
 import n from './states.module.css';
-import { Glyph, type Tone } from './status.js';
+import { Glyph } from './status.js';
+import type { Tone } from './tone.js';
 import s from './ui.module.css';
 
 /** A placeholder of the same height as the content, so that the page does not jump. */

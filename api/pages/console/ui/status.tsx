@@ -1,8 +1,6 @@
 import type { Deployment, Run, Service } from '../api/types.js';
+import type { Tone } from './tone.js';
 import s from './ui.module.css';
-
-/** The tone of a status, which decides its colour and shape. */
-export type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'plain';
 
 export function Glyph({ tone, className = '' }: { tone: Tone; className?: string | undefined }) {
   return (

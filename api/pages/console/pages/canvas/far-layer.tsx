@@ -1,6 +1,7 @@
 import { useReactFlow, useStore } from '@xyflow/react';
 import { type PointerEvent, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { serviceStatus, type Tone } from '../../ui/status.js';
+import { serviceStatus } from '../../ui/status.js';
+import type { Tone } from '../../ui/tone.js';
 import u from '../../ui/ui.module.css';
 import c from './canvas.module.css';
 import type { CanvasNode } from './layout.js';

@@ -1,6 +1,7 @@
 import type { Deployment } from '../../api/types.js';
-import { Glyph, isUnfinished, type Tone } from '../../ui/status.js';
+import { Glyph, isUnfinished } from '../../ui/status.js';
 import { durationText, useNow } from '../../ui/time.js';
+import type { Tone } from '../../ui/tone.js';
 import u from '../../ui/ui.module.css';
 import { STEP_TEXT, STEPS, type StepName, usualMs } from './deployment-text.js';
 import d from './deployments.module.css';

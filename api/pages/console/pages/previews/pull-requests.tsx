@@ -7,7 +7,7 @@ import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
 import { HistoryRow } from '../../ui/history.js';
 import { ErrorNotice } from '../../ui/states.js';
-import type { Tone } from '../../ui/status.js';
+import type { Tone } from '../../ui/tone.js';
 import u from '../../ui/ui.module.css';
 import { shortSha } from '../deployments/deployment-text.js';
 import { useServicePath } from '../services/service-shell.js';

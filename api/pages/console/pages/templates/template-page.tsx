@@ -5,18 +5,18 @@ import { useRefusal } from '../../api/session.js';
 import type { Answer, OperationOf } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button, OutLink } from '../../ui/button.js';
-import { SelectField, TextField } from '../../ui/field.js';
-import { ErrorNotice, Loaded, Notice, Skeleton } from '../../ui/states.js';
+import { TextField } from '../../ui/field.js';
+import { ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
 import n from '../new/new.module.css';
 import c from '../shell.module.css';
-import { AppliedCard } from './applied-card.js';
-import { PlanCard } from './plan-card.js';
+import { PlanCard } from '../stacks/plan-card.js';
+import { StackPlace, useEnvironments } from '../stacks/stack-place.js';
 
 type Template = Answer<OperationOf<'/templates/{templateName}', 'get'>>['template'];
 
-/** One template: its questions, then the plan, then the apply. */
+/** One template: its questions, then the plan. Its apply has a page of its own. */
 export function TemplatePage() {
   const { workspaceId, templateName } = useParams({ from: '/w/$workspaceId/templates/$templateName' });
   const query = useGet('/templates/{templateName}', { path: { templateName } }, { poll: false });
@@ -34,9 +34,12 @@ export function TemplatePage() {
             <p>
               {template.description}. Version {template.version},{' '}
               {template.checked === null ? 'not checked yet' : `checked on ${template.checked}`}, about{' '}
-              {template.memoryMb} MiB of memory. <OutLink href={template.website}>Website</OutLink>{' '}
-              <OutLink href={template.source}>Source</OutLink>
+              {template.memoryMb} MiB of memory.
             </p>
+            <div className={u.row}>
+              <OutLink href={template.website}>Website</OutLink>
+              <OutLink href={template.source}>Source</OutLink>
+            </div>
             <Questions workspaceId={workspaceId} template={template} />
           </>
         )}
@@ -47,25 +50,16 @@ export function TemplatePage() {
 
 function Questions({ workspaceId, template }: { workspaceId: string; template: Template }) {
   const refusal = useRefusal(workspaceId, 'developer');
-  const projects = useGet('/workspaces/{workspaceId}/projects', { path: { workspaceId } });
   const [name, setName] = useState(template.name);
   const [chosen, setChosen] = useState('');
   const [answers, setAnswers] = useState<Record<string, string>>({});
-  const environments = (projects.data?.projects ?? []).flatMap((project) =>
-    project.environments.map(({ id, name: own }) => ({ value: id, text: `${project.name} / ${own}` })),
-  );
-  const environmentId = chosen || environments[0]?.value;
+  const environments = useEnvironments(workspaceId);
+  const environmentId = chosen || environments?.[0]?.value;
   const answerTo = (question: Template['questions'][number]) => answers[question.name] ?? question.default;
   const given = template.questions.filter((question) => answerTo(question) !== '');
   const isReady =
     environmentId !== undefined && template.questions.every((one) => !one.required || answerTo(one) !== '');
 
-  const addProject = useWrite(() =>
-    post('/workspaces/{workspaceId}/projects', {
-      path: { workspaceId },
-      body: { name: template.title, color: 'blue' },
-    }),
-  );
   const plan = useWrite(() =>
     post('/workspaces/{workspaceId}/stacks/plan', {
       path: { workspaceId },
@@ -77,54 +71,24 @@ function Questions({ workspaceId, template }: { workspaceId: string; template: T
       },
     }),
   );
-  const apply = useWrite(
-    () =>
-      post('/workspaces/{workspaceId}/stacks/{stackName}/apply', {
-        path: { workspaceId, stackName: name.trim() },
-        body: {
-          document: plan.data?.document ?? '',
-          planHash: plan.data?.plan.hash ?? '',
-          values: Object.fromEntries(given.flatMap((one) => (one.secret ? [[one.name, answerTo(one)]] : []))),
-          ...(environmentId === undefined ? {} : { environmentId }),
-        },
-      }),
-    // The values of secrets leave the page.
-    { onDone: () => setAnswers({}) },
-  );
   /** What was planned is no longer what stands in the form. */
   const change = (work: () => void) => {
     plan.reset();
-    apply.reset();
     work();
   };
-  if (apply.data !== undefined) {
-    return <AppliedCard workspaceId={workspaceId} stackName={name.trim()} applyId={apply.data.apply.id} />;
-  }
   return (
     <>
       <WriteForm className={n.form} write={plan} ready={isReady}>
-        <div className={n.two}>
-          <TextField
-            label="Name of the stack"
-            value={name}
-            onChange={(event) => change(() => setName(event.target.value))}
-          />
-          <SelectField
-            label="Environment"
-            options={environments}
-            value={environmentId ?? ''}
-            onChange={(event) => change(() => setChosen(event.target.value))}
-          />
-        </div>
-        {projects.data !== undefined && environments.length === 0 ? (
-          <Notice tone="plain" title="There is no environment yet">
-            <div className={u.actions}>
-              <Button refusal={refusal} pending={addProject.isPending} onClick={() => addProject.mutate()}>
-                Create the project {template.title}
-              </Button>
-            </div>
-          </Notice>
-        ) : null}
+        <StackPlace
+          workspaceId={workspaceId}
+          name={name}
+          environments={environments}
+          environmentId={environmentId}
+          project={template.title}
+          refusal={refusal}
+          onName={(next) => change(() => setName(next))}
+          onEnvironment={(id) => change(() => setChosen(id))}
+        />
         {template.questions.map((question) => (
           <TextField
             key={question.name}
@@ -153,7 +117,16 @@ function Questions({ workspaceId, template }: { workspaceId: string; template: T
         </div>
       </WriteForm>
       {plan.data === undefined ? null : (
-        <PlanCard plan={plan.data.plan} document={plan.data.document ?? ''} refusal={refusal} apply={apply} />
+        <PlanCard
+          workspaceId={workspaceId}
+          stackName={name.trim()}
+          environmentId={environmentId}
+          plan={plan.data.plan}
+          document={plan.data.document ?? ''}
+          values={Object.fromEntries(given.flatMap((one) => (one.secret ? [[one.name, answerTo(one)]] : [])))}
+          refusal={refusal}
+          showDocument
+        />
       )}
     </>
   );

@@ -1,0 +1,79 @@
+import type { Schemas } from '../../api/types.js';
+import type { Tone } from '../../ui/tone.js';
+
+type Apply = Schemas['StackApply'];
+type Step = Schemas['StackStep'];
+
+export const APPLY_STATUS: Readonly<Record<Apply['status'], { tone: Tone; text: string }>> = {
+  queued: { tone: 'busy', text: 'Queued' },
+  running: { tone: 'busy', text: 'Running' },
+  succeeded: { tone: 'good', text: 'Succeeded' },
+  failed: { tone: 'bad', text: 'Failed' },
+  cancelled: { tone: 'plain', text: 'Cancelled' },
+};
+
+const STEP_TEXT: Readonly<Record<string, string>> = {
+  'group.create': 'Create group',
+  'group.delete': 'Delete group',
+  'groups.link': 'Link groups to',
+  'service.create': 'Create service',
+  'service.update': 'Change service',
+  'service.archive': 'Archive or restore service',
+  'service.deploy': 'Deploy',
+  'service.rollback': 'Roll back',
+  'service.delete': 'Delete service',
+  'volume.create': 'Create volume',
+  'volume.grow': 'Grow volume',
+  'volume.delete': 'Delete volume',
+  'variables.set': 'Set variables of',
+  'domain.create': 'Add domain',
+  'domain.delete': 'Remove domain',
+  'stack.delete': 'Forget the stack',
+};
+
+/** A step of an apply, as the apply's page shows it. */
+export interface StepRow {
+  step: Step;
+  text: string;
+  tone: Tone;
+  state: string;
+}
+
+/** Returns the steps of an apply as rows. While it runs, the first step that is not done is the one that runs. */
+export function stepRows(steps: readonly Step[], status: Apply['status']): StepRow[] {
+  const next = status === 'running' ? steps.findIndex((step) => step.status === 'pending') : -1;
+  return steps.map((step, index) => ({ step, text: STEP_TEXT[step.op] ?? step.op, ...stateOf(step, index === next) }));
+}
+
+function stateOf({ status }: Step, isNext: boolean): { tone: Tone; state: string } {
+  if (status === 'done') return { tone: 'good', state: 'done' };
+  if (status === 'failed') return { tone: 'bad', state: 'failed' };
+  return isNext ? { tone: 'busy', state: 'running' } : { tone: 'plain', state: 'not started' };
+}
+
+/** Returns the heading above what an apply changes and deploys. */
+export function changesTitle(changes: number, deploys: number, isRollback: boolean): string {
+  if (changes > 0) return 'What it changes';
+  if (isRollback) return 'What it brings back';
+  return deploys > 0 ? 'What it deploys' : 'Nothing was to change';
+}
+
+/** Returns one line about an apply: its error if it failed, else its actor. */
+export function applyText({ actor, error, rollbackOf }: Apply): string {
+  if (error !== '') return error.split('\n')[0] ?? '';
+  return `${rollbackOf === null ? 'Applied' : 'Rolled back'} by ${actor}`;
+}
+
+/** Returns what is shown of a stack's drift. With warnings and no drift, the comparison may have failed. */
+export function driftStatus(drift: number, warnings: number): { tone: Tone; text: string } {
+  if (drift > 0) return { tone: 'warn', text: drift === 1 ? '1 change of drift' : `${drift} changes of drift` };
+  return warnings > 0 ? { tone: 'plain', text: 'No drift seen' } : { tone: 'good', text: 'No drift' };
+}
+
+/** Returns the sentence above a stack's drift, by how its last apply ended. */
+export function driftReason(last: Apply | null): string {
+  if (last?.status === 'failed' || last?.status === 'cancelled') {
+    return 'The last apply did not do everything. An apply of the same document would change this:';
+  }
+  return 'The environment was changed by hand. An apply of the same document would change this back:';
+}

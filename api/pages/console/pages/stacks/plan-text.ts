@@ -1,0 +1,108 @@
+import type { Schemas } from '../../api/types.js';
+import type { Tone } from '../../ui/tone.js';
+
+type Change = Schemas['StackChange'];
+
+/** A field of a changed resource. `from` is null if it did not exist, and `to` if it will not exist. */
+export interface FieldRow {
+  field: string;
+  from: string | null;
+  to: string | null;
+}
+
+/** A changed resource, as a plan shows it. */
+export interface ChangeRow {
+  sign: string;
+  action: Change['action'];
+  kind: Change['kind'];
+  name: string;
+  fields: FieldRow[];
+}
+
+/** A fault of a document, and where in the text it is. Lines and columns begin with 1. */
+export interface Fault {
+  line: number;
+  column: number;
+  text: string;
+}
+
+const SIGNS: Readonly<Record<Change['action'], string>> = { create: '+', update: '~', delete: '−', replace: '±' };
+
+/** The word for each action, and its tone. */
+export const ACTIONS: Readonly<Record<Change['action'], { word: string; tone: Tone }>> = {
+  create: { word: 'create', tone: 'good' },
+  update: { word: 'change', tone: 'warn' },
+  replace: { word: 'replace', tone: 'bad' },
+  delete: { word: 'delete', tone: 'bad' },
+};
+
+/** What the API shows in the place of a variable's value. */
+const HIDDEN = '***';
+
+/** Returns how many resources a plan creates, changes, replaces and deletes. Replacements are left out if none. */
+export function countsOf(changes: readonly Change[]): { text: string; tone: Tone }[] {
+  return (Object.keys(ACTIONS) as Change['action'][]).flatMap((action) => {
+    const { word, tone } = ACTIONS[action];
+    const count = changes.filter((change) => change.action === action).length;
+    if (count === 0 && action === 'replace') return [];
+    return [{ text: `${count} to ${word}`, tone: count === 0 ? 'plain' : tone }];
+  });
+}
+
+/** Returns the changes of a plan as rows, in their order. */
+export function rowsOf(changes: readonly Change[]): ChangeRow[] {
+  return changes.map(({ action, kind, name, fields }) => ({
+    sign: SIGNS[action],
+    action,
+    kind,
+    name,
+    fields: fields.map(({ path, from, to }) => ({
+      field: path.slice(1),
+      from: shown(from, 'old value, hidden'),
+      to: shown(to, from === HIDDEN ? 'new value, hidden' : 'hidden'),
+    })),
+  }));
+}
+
+function shown(value: unknown, hidden: string): string | null {
+  if (value === null || value === undefined) return null;
+  if (value === HIDDEN) return hidden;
+  if (typeof value === 'string') return value === '' ? '(empty)' : value;
+  if (isReference(value)) return `${value.service}.${value.key}`;
+  return JSON.stringify(value);
+}
+
+function isReference(value: unknown): value is { service: string; key: string } {
+  const { service, key } = value as { service?: unknown; key?: unknown };
+  return typeof service === 'string' && typeof key === 'string';
+}
+
+/** Returns the faults that an answer names by line and column, in the order of the text. */
+export function faultsOf(details: readonly { message: string }[]): Fault[] {
+  return details
+    .flatMap(({ message }) => {
+      const [, line, column, text] = /^line (\d+), column (\d+): (.*)$/s.exec(message) ?? [];
+      return text === undefined ? [] : [{ line: Number(line), column: Number(column), text }];
+    })
+    .sort((one, other) => one.line - other.line || one.column - other.column);
+}
+
+/** Returns the position in a text of a line and a column, at most the text's end. */
+export function offsetOf(text: string, { line, column }: Pick<Fault, 'line' | 'column'>): number {
+  const before = text.split('\n').slice(0, line - 1);
+  return Math.min(text.length, before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1);
+}
+
+/** Returns the numbers of a text's lines, in as few parts as possible. Lines with a fault are parts of their own. */
+export function numbersOf(text: string, faults: readonly Fault[]): { text: string; isMarked: boolean }[] {
+  const marked = new Set(faults.map(({ line }) => line));
+  const parts: { text: string; isMarked: boolean }[] = [];
+  const count = text.split('\n').length;
+  for (let line = 1; line <= count; line++) {
+    const last = parts.at(-1);
+    if (marked.has(line) || last === undefined || last.isMarked) {
+      parts.push({ text: `${line}\n`, isMarked: marked.has(line) });
+    } else last.text += `${line}\n`;
+  }
+  return parts;
+}

@@ -1,0 +1,116 @@
+import { Link, useParams } from '@tanstack/react-router';
+import type { Answer, OperationOf, Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
+import { LinkButton } from '../../ui/button.js';
+import { FIRST_ROWS } from '../../ui/history.js';
+import { Loaded, Skeleton } from '../../ui/states.js';
+import { Status } from '../../ui/status.js';
+import u from '../../ui/ui.module.css';
+import d from '../deployments/deployments.module.css';
+import c from '../shell.module.css';
+import { APPLY_STATUS, driftReason, driftStatus } from './apply-text.js';
+import { DeleteStack } from './delete-stack.js';
+import { PlanView } from './plan-view.js';
+import { StackApplies } from './stack-applies.js';
+import { useEnvironments } from './stack-place.js';
+
+const PATH = '/workspaces/{workspaceId}/stacks/{stackName}';
+
+type Stack = Answer<OperationOf<typeof PATH, 'get'>>['stack'];
+
+/** One stack: its drift as a plan, what it owns, and its applies. */
+export function StackPage() {
+  const path = useParams({ from: '/w/$workspaceId/stacks/$stackName' });
+  const query = useGet(PATH, { path }, { working: ({ stack }) => isRunning(stack.lastApply) });
+  return (
+    <div className={c.page}>
+      <Loaded query={query} skeleton={<Skeleton rows={3} height={120} />}>
+        {({ stack }) => (
+          <>
+            <Head stack={stack} workspaceId={path.workspaceId} />
+            <Drift stack={stack} />
+            <Owned stack={stack} workspaceId={path.workspaceId} />
+            <StackApplies path={path} />
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+function isRunning(apply: Schemas['StackApply'] | null): boolean {
+  return apply !== null && apply.finishedAt === null;
+}
+
+function Head({ stack: { name, environmentId, lastApply }, workspaceId }: { stack: Stack; workspaceId: string }) {
+  const environments = useEnvironments(workspaceId);
+  const params = { workspaceId, stackName: name };
+  const { data } = useGet(`${PATH}/applies`, { path: params, query: { limit: FIRST_ROWS } });
+  // A rollback leaves the document as it is.
+  const release = data?.applies.find(({ rollbackOf }) => rollbackOf === null)?.release;
+  return (
+    <div className={c.head}>
+      <div className={u.stack} style={{ gap: 4 }}>
+        <Link to="/w/$workspaceId/stacks" params={{ workspaceId }}>
+          All stacks
+        </Link>
+        <h1>{name}</h1>
+        <div className={d.meta}>
+          {lastApply === null ? null : (
+            <Link to="/w/$workspaceId/stacks/$stackName/applies/$applyId" params={{ ...params, applyId: lastApply.id }}>
+              <Status tone={APPLY_STATUS[lastApply.status].tone}>{APPLY_STATUS[lastApply.status].text}</Status>
+            </Link>
+          )}
+          <span>{environments?.find(({ value }) => value === environmentId)?.text ?? ''}</span>
+          {release === 'together' ? <span>Goes live together</span> : null}
+        </div>
+      </div>
+      <div className={u.actions}>
+        <LinkButton look="primary" to="/w/$workspaceId/stacks/$stackName/plan" params={params}>
+          Plan a change
+        </LinkButton>
+        <DeleteStack path={params} />
+      </div>
+    </div>
+  );
+}
+
+function Drift({ stack: { drift, warnings, lastApply } }: { stack: Stack }) {
+  const running = isRunning(lastApply);
+  const { tone, text } = driftStatus(drift.length, warnings.length);
+  const title = running ? 'What the apply has left to do' : 'Drift';
+  return (
+    <section className={`${u.card} ${u.cardBody} ${u.stack}`} aria-label={title}>
+      <h2>{title}</h2>
+      {drift.length === 0 ? <Status tone={tone}>{text}</Status> : running ? null : <p>{driftReason(lastApply)}</p>}
+      <PlanView changes={drift} warnings={warnings} />
+    </section>
+  );
+}
+
+function Owned({ stack: { resources }, workspaceId }: { stack: Stack; workspaceId: string }) {
+  if (resources.length === 0) return null;
+  return (
+    <section className={`${u.card} ${u.cardBody} ${u.stack}`} aria-label="What it owns">
+      <h2>What it owns</h2>
+      <ul className={d.meta}>
+        {resources.map(({ kind, id, name }) => (
+          <li key={id}>
+            {kind === 'service' ? (
+              <Link to="/w/$workspaceId/s/$serviceId" params={{ workspaceId, serviceId: id }}>
+                {name}
+              </Link>
+            ) : (
+              <>
+                group{' '}
+                <Link to="/w/$workspaceId/settings/groups/$groupId" params={{ workspaceId, groupId: id }}>
+                  {name}
+                </Link>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

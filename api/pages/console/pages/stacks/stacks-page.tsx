@@ -1,0 +1,100 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import type { Schemas } from '../../api/types.js';
+import { useGet } from '../../api/use-api.js';
+import { LinkButton } from '../../ui/button.js';
+import { FIRST_ROWS, HistoryRow, ShowOlder } from '../../ui/history.js';
+import { Empty, Loaded, Skeleton } from '../../ui/states.js';
+import { Status } from '../../ui/status.js';
+import u from '../../ui/ui.module.css';
+import c from '../shell.module.css';
+import { APPLY_STATUS, driftStatus } from './apply-text.js';
+import { useEnvironments } from './stack-place.js';
+
+type Stack = Schemas['Stack'];
+
+/** The stacks of a workspace: how the last apply of each ended, and whether it has drifted. */
+export function StacksPage() {
+  const { workspaceId } = useParams({ from: '/w/$workspaceId' });
+  const [limit, setLimit] = useState(FIRST_ROWS);
+  const environments = useEnvironments(workspaceId);
+  const query = useGet(
+    '/workspaces/{workspaceId}/stacks',
+    { path: { workspaceId }, query: { limit } },
+    { working: ({ stacks }) => stacks.some(isApplied), keep: true },
+  );
+  const plan = (
+    <LinkButton look="primary" to="/w/$workspaceId/new/stack" params={{ workspaceId }}>
+      Plan a stack
+    </LinkButton>
+  );
+  return (
+    <div className={c.page}>
+      <div className={c.head}>
+        <h1>Stacks</h1>
+        {query.data?.stacks.length ? plan : null}
+      </div>
+      <Loaded query={query} skeleton={<Skeleton rows={3} height={62} />}>
+        {({ stacks, page }) =>
+          stacks.length === 0 ? (
+            <Empty title="No stacks yet" action={plan}>
+              A stack is a file, ranvier.yaml, that says what an environment is: services, databases, variables, volumes
+              and domains. You see what it would change before it is applied, and what was changed by hand since.
+            </Empty>
+          ) : (
+            <>
+              <ul className={u.card}>
+                {stacks.map((stack) => (
+                  <Row
+                    // What drifted is read again once an apply has ended.
+                    key={`${stack.id} ${stack.lastApply?.id} ${stack.lastApply?.status}`}
+                    workspaceId={workspaceId}
+                    stack={stack}
+                    environment={environments?.find(({ value }) => value === stack.environmentId)?.text ?? ''}
+                  />
+                ))}
+              </ul>
+              <ShowOlder hasMore={page.hasMore} limit={limit} onLimit={setLimit} />
+            </>
+          )
+        }
+      </Loaded>
+    </div>
+  );
+}
+
+function isApplied({ lastApply }: Stack): boolean {
+  return lastApply !== null && lastApply.finishedAt === null;
+}
+
+function Row({ workspaceId, stack, environment }: { workspaceId: string; stack: Stack; environment: string }) {
+  const { name, lastApply } = stack;
+  return (
+    <HistoryRow
+      status={lastApply === null ? { tone: 'plain', text: 'Not applied' } : APPLY_STATUS[lastApply.status]}
+      title={
+        <Link to="/w/$workspaceId/stacks/$stackName" params={{ workspaceId, stackName: name }}>
+          {name}
+        </Link>
+      }
+      detail={environment}
+      {...(lastApply === null ? {} : { at: lastApply.createdAt })}
+      startedAt={null}
+      finishedAt={null}
+    >
+      {isApplied(stack) ? null : <Drift workspaceId={workspaceId} stackName={name} />}
+    </HistoryRow>
+  );
+}
+
+/** Says if the environment differs from the stack's document. The list does not have it, so the stack is read. */
+function Drift({ workspaceId, stackName }: { workspaceId: string; stackName: string }) {
+  const { data } = useGet(
+    '/workspaces/{workspaceId}/stacks/{stackName}',
+    { path: { workspaceId, stackName } },
+    { poll: false },
+  );
+  if (data === undefined) return null;
+  const { tone, text } = driftStatus(data.stack.drift.length, data.stack.warnings.length);
+  return <Status tone={tone}>{text}</Status>;
+}
