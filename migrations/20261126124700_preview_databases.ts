@@ -1,13 +1,11 @@
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {
+  // Rows have the whole configuration: deployments that wait, or that a rollback copies, are read too.
+  for (const table of ['services', 'deployments']) {
+    await knex.raw(`update ?? set configuration = '{"previewDatabases": "shared"}' || configuration`, [table]);
+  }
   await knex.raw(`
-    -- Which databases the previews of a service use. A service without a row shares its own.
-    create table preview_settings (
-      service_id uuid primary key references services,
-      databases text not null check (databases in ('shared', 'own', 'none'))
-    );
-
     -- Databases that exist for one preview, and are deleted after it.
     create table preview_databases (
       service_id uuid primary key references services,

@@ -20,7 +20,6 @@ import { metricRoutes } from './metrics/routes.js';
 import { operationRoutes } from './operations/routes.js';
 import { pullRoutes } from './previews/pull-routes.js';
 import { previewRoutes } from './previews/routes.js';
-import { previewSettingsRoutes } from './previews/settings-routes.js';
 import { projectRoutes } from './projects/routes.js';
 import { recordingRoutes } from './recordings/routes.js';
 import { runRoutes } from './runs/routes.js';
@@ -68,7 +67,6 @@ export const ROUTES: readonly Route[] = [
   ...logRoutes,
   ...previewRoutes,
   ...pullRoutes,
-  ...previewSettingsRoutes,
   ...domainRoutes,
   ...metricRoutes,
   ...canvasRoutes,

@@ -57,7 +57,6 @@ const ERASED_WITH_SERVICE = [
   'environment_group_services',
   'previews',
   'preview_databases',
-  'preview_settings',
   'commit_events',
   'commit_heads',
   'stack_heads',

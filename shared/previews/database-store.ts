@@ -1,26 +1,4 @@
-import { type Db, oneRow, rowsOf, type Transaction } from '../core/database/database-client.js';
-
-/** Whose databases previews use: those of their service, ones of their own, or none. */
-export const PREVIEW_DATABASES = ['shared', 'own', 'none'] as const;
-export type PreviewDatabases = (typeof PREVIEW_DATABASES)[number];
-
-/** Returns which databases the previews of a service use. */
-export async function previewDatabasesOf(db: Db, baseId: string): Promise<PreviewDatabases> {
-  const row = await oneRow<{ databases: PreviewDatabases }>(
-    db,
-    'select databases from preview_settings where service_id = ?',
-    [baseId],
-  );
-  return row?.databases ?? 'shared';
-}
-
-export async function setPreviewDatabases(trx: Transaction, baseId: string, databases: PreviewDatabases) {
-  await trx.raw(
-    `insert into preview_settings (service_id, databases) values (:baseId, :databases)
-     on conflict (service_id) do update set databases = excluded.databases`,
-    { baseId, databases },
-  );
-}
+import { type Db, rowsOf, type Transaction } from '../core/database/database-client.js';
 
 export interface OwnDatabaseRow {
   service_id: string;

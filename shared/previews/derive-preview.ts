@@ -1,11 +1,11 @@
 import type { Transaction } from '../core/database/database-client.js';
 import { AppError, conflict } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
 import { copyAddress } from '../services/repository-address.js';
 import type { ServiceRow } from '../services/rows.js';
 import { getService, updateServiceRow } from '../services/store.js';
 import type { VariablesOf } from '../variables/resolve-variables.js';
-import { type PreviewDatabases, previewDatabasesOf } from './database-store.js';
 import { previewConfiguration } from './model.js';
 import { approvedCommit } from './pull-store.js';
 import { type PreviewRow, previewOf, touchPreview } from './store.js';
@@ -16,7 +16,7 @@ export interface Deployable {
   variables: VariablesOf | null;
   commitSha: string | undefined;
   /** The branch and the databases of a preview; null for any other service. */
-  preview: { branch: string; databases: PreviewDatabases } | null;
+  preview: { branch: string; databases: ServiceConfiguration['previewDatabases'] } | null;
 }
 
 /**
@@ -56,7 +56,7 @@ export async function derivePreview(
     service: { ...service, configuration, sealed_repository },
     variables: preview.fork ? null : { serviceId: base.id, scope: 'preview' },
     commitSha: preview.fork ? await approved(trx, preview, commitSha) : commitSha,
-    preview: { branch: preview.branch, databases: await previewDatabasesOf(trx, base.id) },
+    preview: { branch: preview.branch, databases: base.configuration.previewDatabases },
   };
 }
 

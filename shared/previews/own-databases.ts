@@ -5,6 +5,7 @@ import type { Transaction } from '../core/database/database-client.js';
 import { conflict } from '../core/error-registry.js';
 import { queueOperation } from '../operations/commands.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
+import type { ServiceConfiguration } from '../services/configuration.js';
 import { insertService } from '../services/insert-service.js';
 import { reservedSlugs } from '../services/reserved-slugs.js';
 import type { ServiceRow } from '../services/rows.js';
@@ -12,13 +13,13 @@ import { getService } from '../services/store.js';
 import type { ResolvedVariables } from '../variables/resolve-variables.js';
 import { workspaceOf } from '../workspaces/store.js';
 import { assertRoomForService } from '../workspaces/workspace-limits.js';
-import { insertOwnDatabase, ownDatabases, type PreviewDatabases } from './database-store.js';
+import { insertOwnDatabase, ownDatabases } from './database-store.js';
 import { previewName } from './model.js';
 
 export interface OwnDatabasesInput {
   preview: ServiceRow;
   branch: string;
-  databases: PreviewDatabases;
+  databases: ServiceConfiguration['previewDatabases'];
   resolved: ResolvedVariables;
   actor: string;
   /** Queues the first deployment of a database. */

@@ -127,6 +127,7 @@ const FIELDS = describeFields(FIELD_DESCRIPTIONS, {
   platformDomainEnabled: flag(true),
   port: integer(1, 65_535, 8000),
   preDeployCommand: text(4096),
+  previewDatabases: oneOf('PreviewDatabases', ['shared', 'own', 'none'], 'shared'),
   previewExpiryHours: integer(1, 8760, 72),
   previewMode: oneOf('PreviewMode', ['off', 'manual', 'automatic'], 'off'),
   privateNetworking: flag(true),

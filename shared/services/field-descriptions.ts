@@ -37,6 +37,8 @@ export const FIELD_DESCRIPTIONS = {
   port: 'The port on which the application listens; it is also in the variable PORT',
   preDeployCommand:
     'A command that runs in the new release before it gets visitors, for example a migration of the database',
+  previewDatabases:
+    'Databases of previews, from the next deployment of each on: those of the service (shared), own ones that begin with the latest verified backup and are deleted with the preview, or none',
   previewExpiryHours: 'Hours without a deployment after which a preview is deleted',
   previewMode: 'Whether branches get previews: never, on request, or automatically',
   privateNetworking: 'Let other services of the same environment reach the service at its internalHost',

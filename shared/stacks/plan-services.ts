@@ -16,7 +16,14 @@ import type { ServiceWish } from './wish.js';
 const WITHOUT_DEPLOYMENT: ReadonlySet<string> = new Set<keyof ServiceConfiguration>([
   ...(['autoDeploy', 'backupEnabled', 'backupRetentionDays', 'description', 'ignorePaths', 'includePaths'] as const),
   ...(['ipAllowList', 'maintenance', 'maintenancePage', 'maxConcurrency', 'maxReplicas', 'maxRetries'] as const),
-  ...(['minReplicas', 'notifications', 'platformDomainEnabled', 'previewExpiryHours', 'previewMode'] as const),
+  ...([
+    'minReplicas',
+    'notifications',
+    'platformDomainEnabled',
+    'previewDatabases',
+    'previewExpiryHours',
+    'previewMode',
+  ] as const),
   ...(['replicas', 'scaling', 'schedule', 'targetCpu', 'targetMemory', 'timeoutSeconds', 'timezone'] as const),
 ]);
 

@@ -111,8 +111,6 @@ const NEEDS: Record<string, Needs> = {
   'POST /workspaces/:workspaceId/services/:serviceId/previews': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/previews/:previewId': 'member',
   'DELETE /workspaces/:workspaceId/services/:serviceId/previews/:previewId': 'developer, or admin if protected',
-  'GET /workspaces/:workspaceId/services/:serviceId/preview-settings': 'member',
-  'PUT /workspaces/:workspaceId/services/:serviceId/preview-settings': 'developer, or admin if protected',
   'GET /workspaces/:workspaceId/services/:serviceId/pull-requests': 'member',
   'POST /workspaces/:workspaceId/services/:serviceId/pull-requests/:pullRequestId/approve':
     'developer, or admin if protected',

@@ -254,25 +254,18 @@ describe('Previews', () => {
         ...{ key: 'DB', reference: { serviceId: database.id, key: 'URL' } },
       });
     });
-    const use = (databases: string) =>
-      workspace.owner.client.send('PUT', `${serviceAt(base.id)}/preview-settings`, { databases });
+    const use = (previewDatabases: string) => change({ previewDatabases });
     const references = async (serviceId: string) => {
       const deployment = await api.db('deployments').where({ service_id: serviceId }).orderBy('number', 'desc').first();
       return (await api.db('snapshots').where({ id: deployment.snapshot_id }).first()).data_references;
     };
 
     it('share those of their service unless they have none', async () => {
-      const settings = `${serviceAt(base.id)}/preview-settings`;
-      expect((await workspace.owner.client.get(settings)).body).to.deep.equal({ settings: { databases: 'shared' } });
       const shared = await made('one');
       expect(await references(shared.serviceId)).to.deep.equal({ DB: { serviceId: database.id, key: 'URL' } });
-      expect((await use('none')).body).to.deep.equal({ settings: { databases: 'none' } });
+      await use('none');
       const none = await made('two');
       expect(await references(none.serviceId)).to.deep.equal({});
-      const answer = await workspace.owner.client.send('PUT', `${serviceAt(none.serviceId)}/preview-settings`, {
-        databases: 'own',
-      });
-      expectError(answer, 409, 'conflict');
       expectError(await use('mine'), 400, 'invalid_request');
     });
 

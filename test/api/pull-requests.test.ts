@@ -276,7 +276,7 @@ describe('Pull requests', () => {
         { key: 'DB', reference: { serviceId: database.id, key: 'URL' } },
       ],
     });
-    await workspace.owner.client.send('PUT', `${path}/preview-settings`, { databases: 'own' });
+    await workspace.owner.client.patch(path, { configuration: { previewDatabases: 'own' } });
     expect((await report('github', 'opened', { fork: true })).body.reason).to.match(/waits for the approval/);
     expect(await previews(), 'nothing runs before').to.deep.equal([]);
     const [waiting] = await pulls();

@@ -103,6 +103,7 @@ describe('Workspace and catalog', () => {
       platformDomainEnabled: true,
       port: 8000,
       preDeployCommand: '',
+      previewDatabases: 'shared',
       previewExpiryHours: 72,
       previewMode: 'off',
       privateNetworking: true,

@@ -141,7 +141,7 @@ describe('A clone with data', function () {
     await client.expect('POST', `/services/${base.id}/variables`, {
       ...{ key: 'DB_NAME', reference: { serviceId: database.id, key: 'DATABASE' } },
     });
-    await client.expect('PUT', `/services/${base.id}/preview-settings`, { databases: 'own' });
+    await client.expect('PATCH', `/services/${base.id}`, { configuration: { previewDatabases: 'own' } });
     await back(database);
     const { preview } = await client.expect<Json>('POST', `/services/${base.id}/previews`, { branch: 'topic' });
     const [own] = preview.databases;

@@ -28,6 +28,7 @@ const LABELS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   deployNotifications: { all: 'All deployments', failure: 'Failed deployments', none: 'None' },
   overlappingDeploys: { cancel: 'Cancel the running deployment', wait: 'Wait for the running deployment' },
   plan: { free: 'Free', starter: 'Starter', standard: 'Standard', pro: 'Pro', pro_plus: 'Pro Plus' },
+  previewDatabases: { shared: 'Those of the service', own: 'Own, from the latest backup', none: 'None' },
   previewMode: { off: 'Off', manual: 'Manual', automatic: 'Automatic' },
   region: { auto: 'Automatic', local: 'Local' },
   defaultRegion: { auto: 'Automatic', local: 'Local' },

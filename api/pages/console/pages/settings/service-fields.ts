@@ -21,6 +21,7 @@ const NEEDS: Readonly<Partial<Record<keyof ServiceConfiguration, string>>> = {
   targetCpu: 'automaticScaling',
   targetMemory: 'automaticScaling',
   previewMode: 'previews',
+  previewDatabases: 'previews',
   previewExpiryHours: 'previews',
 };
 
@@ -314,6 +315,13 @@ const GROUPS: readonly { title: string; fields: readonly Field[] }[] = [
         name: 'previewMode',
         label: 'Previews',
         hint: 'Run other branches at their own URLs: by hand, or for each pushed branch',
+        kinds: PUBLIC,
+      },
+      {
+        name: 'previewDatabases',
+        label: 'Databases of previews',
+        hint: 'Own ones begin with the latest verified backup and are deleted with the preview',
+        effect: NEXT,
         kinds: PUBLIC,
       },
       {
