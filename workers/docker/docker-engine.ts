@@ -130,6 +130,15 @@ export function engineStatus(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
+/**
+ * Returns true if the engine understood the request and would refuse it again. An engine that has just started is not in its
+ * swarm yet, and refuses what it does a moment later.
+ */
+export function isRefusal(error: unknown): boolean {
+  const status = engineStatus(error);
+  return status !== undefined && status < 500 && !engineMessage(error).includes('swarm is not active');
+}
+
 /** Returns true if the name is taken. The engine answers differently if two calls create a name at the same time. */
 export function isConflict(error: unknown): boolean {
   return engineStatus(error) === 409 || engineMessage(error).includes('name conflicts with an existing object');

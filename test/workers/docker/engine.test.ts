@@ -3,7 +3,13 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, expect } from 'chai';
-import { assertEngine, connectEngine, type Engine, engineMessage } from '../../../workers/docker/docker-engine.js';
+import {
+  assertEngine,
+  connectEngine,
+  type Engine,
+  engineMessage,
+  isRefusal,
+} from '../../../workers/docker/docker-engine.js';
 import { closeStreamsOfLostEngine } from '../../../workers/docker/engine-watch.js';
 
 describe('Talking to a Docker engine', () => {
@@ -50,6 +56,15 @@ describe('Talking to a Docker engine', () => {
     expect(sooner).to.equal('still open');
     isThere = false;
     await end;
+  });
+
+  it('is asked again if it is not in its swarm yet, and not if it refuses the request', () => {
+    const answer = (statusCode: number, message: string) => ({ statusCode, json: { message } });
+    const early = answer(403, 'cannot create a swarm scoped network when swarm is not active');
+    expect(isRefusal(early)).to.equal(false);
+    expect(isRefusal(answer(400, 'invalid mount config'))).to.equal(true);
+    expect(isRefusal(answer(503, 'This node is not a swarm manager.'))).to.equal(false);
+    expect(isRefusal(new Error('connect ECONNREFUSED'))).to.equal(false);
   });
 
   it("returns the engine's own message", async () => {

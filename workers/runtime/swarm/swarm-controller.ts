@@ -1,6 +1,6 @@
 import { isDataKind } from '../../../shared/services/model.js';
 import { limitsOf } from '../../../shared/services/plan-catalog.js';
-import { engineMessage, engineStatus } from '../../docker/docker-engine.js';
+import { engineMessage, isRefusal } from '../../docker/docker-engine.js';
 import { ReleaseError } from '../../failures/explained-errors.js';
 import { replicaDrained } from '../../releases/edges-applied.js';
 import type { ReplicaRow } from '../../replicas/rows.js';
@@ -222,12 +222,6 @@ export class SwarmController implements ReplicaController {
     this.#log = new TaskLog(this.#deps, { ...row, task_id: row.task_id }, maskerOf(spec), this.#logShare);
     return this.#log;
   }
-}
-
-/** Returns true if the engine understood the request and would refuse it again. */
-function isRefusal(error: unknown): boolean {
-  const status = engineStatus(error);
-  return status !== undefined && status < 500;
 }
 
 /** Returns null for a task whose container never ran. */
