@@ -101,9 +101,12 @@ describe('A tunnel', function () {
       const { metrics } = await platform.client.expect<{
         metrics: { series: { name: string; points: [string, number][] }[] };
       }>('GET', path);
-      return metrics.series.find(({ name }) => name === 'bytes_out')?.points.find(([, sent]) => sent >= 900_000);
+      // They may be counted in two parts, of which the second can be in another minute.
+      const points = metrics.series.find(({ name }) => name === 'bytes_out')?.points ?? [];
+      const sent = points.reduce((sum, [, part]) => sum + part, 0);
+      return sent >= 900_000 && sent;
     });
-    expect(bytes[1]).to.be.lessThan(1_000_000);
+    expect(bytes).to.be.lessThan(1_000_000);
   });
 
   it('carries bytes in both directions, and lets each end for itself', async () => {

@@ -65,8 +65,9 @@ describe(`Swarm runtime${NO_DOCKER === '' ? '' : ` (${NO_DOCKER})`}`, () => {
     expect(said.get('exit code')).to.equal(
       'replica 1 exited with code 3 before it was healthy; its last output: cannot find the database at ***',
     );
+    // The engine learns that memory ran out from another event than the end, which may come later.
     expect(said.get('memory')).to.match(
-      /^replica 1 was killed: it used more than the 512 MB of memory its plan allows/,
+      /^replica 1 was (killed: it used more than the 512 MB of memory its plan allows|ended by SIGKILL, which the kernel sends when memory has run out)/,
     );
     expect(said.get('command')).to.match(
       /^replica 1 exited with code 127 before it was healthy; its last output: .*not found/,
