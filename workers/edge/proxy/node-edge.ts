@@ -25,6 +25,8 @@ import { Gauge } from './work-gauge.js';
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */
   port: number;
+  /** A socket that listens already, in place of the port. Connections wait in it while the edge is restarted. */
+  descriptor?: number | null;
   /** True if only a trusted proxy can connect. Then its X-Forwarded headers name the client. */
   behindProxy?: boolean;
   /** The folder of the images: `<imagesDir>/<digest>`. */
@@ -128,8 +130,10 @@ export class NodeEdge implements Edge {
     return { ...this.#counters, connections, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
   }
 
-  /** Listens on a port of all addresses, IPv4 and IPv6, or on a Unix socket at a path. */
-  listen(at: number | string = this.#options.port): Promise<void> {
+  /** Listens on the descriptor or the port of the options (all addresses, IPv4 and IPv6), or on a Unix socket at a path. */
+  listen(path?: string): Promise<void> {
+    const { port, descriptor = null } = this.#options;
+    const place = path !== undefined ? { path } : descriptor === null ? { port } : { fd: descriptor };
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
       const listening = () => {
@@ -137,7 +141,7 @@ export class NodeEdge implements Edge {
         this.#server.on('error', (error) => this.#notAccepted(error));
         resolve();
       };
-      this.#server.listen(typeof at === 'string' ? { path: at } : { port: at }, listening);
+      this.#server.listen(place, listening);
     });
   }
 
