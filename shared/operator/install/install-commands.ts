@@ -12,6 +12,7 @@ import { upgrade } from './upgrade.js';
 
 const READY_MS = 120_000;
 const POLL_INTERVAL_MS = 300;
+const ANSWER_MS = 5_000;
 
 interface Flags {
   root: string;
@@ -107,7 +108,10 @@ async function ready(port: number): Promise<void> {
   const deadline = Date.now() + READY_MS;
   let answer = '';
   while (Date.now() < deadline) {
-    const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch((error: unknown) => errorMessage(error));
+    // The socket of systemd accepts connections before the API does.
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+      (error: unknown) => errorMessage(error),
+    );
     if (typeof response !== 'string' && response.ok) return;
     answer = typeof response === 'string' ? response : await response.text();
     await delay(POLL_INTERVAL_MS);

@@ -24,7 +24,7 @@ const HARDENING = [
   ...['RestrictRealtime=yes', 'RestrictSUIDSGID=yes', 'LockPersonality=yes', 'SystemCallArchitectures=native'],
   ...['SystemCallFilter=@system-service', 'UMask=0077'],
 ];
-const SOCKETS = 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6';
+const SOCKETS = 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK';
 /** Images of sites belong to the users of their services, and the socket of each replica to its user. */
 const EDGE_CAPABILITIES = 'CapabilityBoundingSet=CAP_DAC_OVERRIDE CAP_DAC_READ_SEARCH CAP_NET_BIND_SERVICE';
 
