@@ -1,4 +1,4 @@
-import { mkdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { mkdir, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { exists } from '../../core/exists.js';
 import { runLimited } from '../../core/run-limited.js';
@@ -6,16 +6,17 @@ import { VERSION } from '../../core/version.js';
 import { carriedNode, PACKAGE_ROOT } from '../package-root.js';
 
 /**
- * Copies the running package, with all that npm has installed for it, to `<root>/<version>`, and returns that folder.
+ * Copies the running package to a new folder of `root`, and returns its name. It takes all that npm has installed for it.
  * Its links `package` and `node` lead to the package and to its Node.js. Throws if this is a checkout.
  */
 export async function copyPackage(root: string): Promise<string> {
-  const target = join(root, VERSION);
   const modules = dirname(PACKAGE_ROOT.replace(/\/$/, ''));
   if (basename(modules) !== 'node_modules') {
     throw new Error(`${PACKAGE_ROOT} is a checkout: run "npm pack", install the package, and run this command from it`);
   }
-  if (PACKAGE_ROOT.startsWith(`${target}/`)) return target;
+  await mkdir(root, { recursive: true });
+  const version = freeName(VERSION, await readdir(root));
+  const target = join(root, version);
   const fresh = `${target}.new`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
@@ -29,9 +30,22 @@ export async function copyPackage(root: string): Promise<string> {
   const node = carriedNode() ?? process.execPath;
   await symlink('node_modules/ranvier', join(fresh, 'package'));
   await symlink(node.startsWith(from) ? join(relative(fresh, to), relative(from, node)) : node, join(fresh, 'node'));
-  await rm(target, { recursive: true, force: true });
   await rename(fresh, target);
-  return target;
+  return version;
+}
+
+/** Returns the name of a new folder for a version. The files of a running version must not change. Pure. */
+export function freeName(version: string, taken: readonly string[]): string {
+  const names = [version, ...taken.map((_, index) => `${version}+${index + 2}`)];
+  return names.find((name) => !taken.includes(name)) as string;
+}
+
+/** Removes the folders of versions that are neither in use nor the one before. */
+export async function removeOldVersions(root: string, kept: readonly string[]): Promise<void> {
+  const entries = await readdir(root, { withFileTypes: true });
+  for (const entry of entries) {
+    if (entry.isDirectory() && !kept.includes(entry.name)) await rm(join(root, entry.name), { recursive: true });
+  }
 }
 
 /** Makes `<root>/current` lead to this version's folder, in one step. */

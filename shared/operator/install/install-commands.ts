@@ -45,7 +45,7 @@ export function addInstallCommands(program: Command): void {
         throw new Error('install what is missing first, or use --force');
       }
       await install(options);
-      if (options.manager !== null) await ready(flags.port);
+      if (options.manager !== null) await ready(options.ports.api);
     });
   withPlaces(program.command('upgrade'))
     .description('replace the installed version by this one; applications keep serving')

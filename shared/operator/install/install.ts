@@ -1,7 +1,8 @@
-import { chmod, chown, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import semver from 'semver';
 import { loadConfig } from '../../core/config.js';
 import { createDatabase } from '../../core/database/database-client.js';
 import { migrate } from '../../core/database/migrate.js';
@@ -12,13 +13,14 @@ import { ensureCredentials } from '../../launcher/credentials.js';
 import { embeddedUrl } from '../../launcher/postgres-address.js';
 import { parseProcfile } from '../../launcher/procfile.js';
 import { migrateQueues } from '../../queues/bull-pool.js';
-import { copyPackage, useVersion } from './copy-package.js';
+import { copyPackage, usedVersion, useVersion } from './copy-package.js';
 import { keepSettings } from './settings-file.js';
 import type { ServiceManager } from './systemd.js';
 import { type Installation, POSTGRES_UNIT, SYSTEM_USER, TARGET, unitFiles } from './units.js';
 
 const START_MS = 60_000;
 const POLL_INTERVAL_MS = 200;
+const COMMANDS = { ranvier: 'dist/shared/operator/main.js', rnv: 'dist/api/cli/main.js' };
 
 /** The folders of the host, below another one in tests and in images that are built. */
 export interface HostPaths {
@@ -36,14 +38,18 @@ export interface InstallOptions extends Installation {
 }
 
 /**
- * Installs this version: its files, the user, folders, settings and units, then the database and the first owner.
+ * Installs this version: files, user, folders, settings and units, then the database and the first owner.
  * Repeating it mends what is missing and keeps settings and data. Throws if a step fails.
  */
 export async function install(options: InstallOptions): Promise<void> {
   const { root, dataDir, settingsFile, databaseUrl, manager, say, ports } = options;
-  say(`copies the package to ${root}/${VERSION}`);
-  await copyPackage(root);
-  await useVersion(root, VERSION);
+  const used = await usedVersion(root);
+  if (used === null) {
+    say(`copies the package below ${root}`);
+    await useVersion(root, await copyPackage(root));
+  } else if (semver.compare(used, VERSION) !== 0) {
+    throw new Error(`${used} is installed: run "ranvier upgrade" of ${VERSION}`);
+  }
   await linkCommands(options);
   const user = await systemUser(dataDir);
   await makeFolders(dataDir, user);
@@ -85,14 +91,24 @@ async function processesOf(root: string) {
   return parseProcfile(await readFile(join(root, 'current/package/Procfile'), 'utf8'));
 }
 
+/** Makes the commands. Those that npm has made stay: it refuses to replace links of others. */
 async function linkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
   await mkdir(linkFolder, { recursive: true });
-  const programs = { ranvier: 'dist/shared/operator/main.js', rnv: 'dist/api/cli/main.js' };
-  for (const [name, program] of Object.entries(programs)) {
-    const [link, target] = [join(linkFolder, name), join(root, 'current/package', program)];
+  for (const [name, program] of Object.entries(COMMANDS)) {
+    const target = join(root, 'current/package', program);
     await chmod(target, 0o755);
-    await rm(link, { force: true });
-    await symlink(target, link);
+    await symlink(target, join(linkFolder, name)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+}
+
+/** Removes the commands, but not those that npm has made. */
+export async function unlinkCommands({ root, paths: { linkFolder } }: InstallOptions): Promise<void> {
+  for (const name of Object.keys(COMMANDS)) {
+    const link = join(linkFolder, name);
+    const target = await readlink(link).catch(() => '');
+    if (target.startsWith(`${root}/`)) await rm(link);
   }
 }
 

@@ -14,7 +14,7 @@ export interface ServiceManager {
 
 const TIMEOUT_MS = 120_000;
 
-/** Returns the systemd of this host; null if it does not run here, for example in a chroot or a container. */
+/** Returns the systemd of this host; null if it does not run here, as in most containers. */
 export async function systemd(): Promise<ServiceManager | null> {
   if (!(await exists('/run/systemd/system'))) return null;
   const systemctl = (...args: string[]) => runLimited('systemctl', args, { timeout: TIMEOUT_MS });

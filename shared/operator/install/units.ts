@@ -37,7 +37,7 @@ export function unitFiles(installation: Installation, processes: readonly Procfi
     'ranvier-edge.socket': socket(ports.edge),
   };
   if (isEmbedded) {
-    const command = 'node dist/shared/operator/postgres-process.js';
+    const command = 'node dist/shared/operator/postgres/main.js';
     files[POSTGRES_UNIT] = service(installation, { name: 'postgres', command });
   }
   for (const line of processes) files[`ranvier-${line.name}.service`] = service(installation, line);

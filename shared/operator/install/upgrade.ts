@@ -1,15 +1,18 @@
 import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import semver from 'semver';
+import { errorMessage } from '../../core/error-registry.js';
 import { resultOf, runLimited } from '../../core/run-limited.js';
 import { VERSION } from '../../core/version.js';
-import { copyPackage, usedVersion, useVersion } from './copy-package.js';
+import { copyPackage, removeOldVersions, usedVersion, useVersion } from './copy-package.js';
 import { type InstallOptions, startDatabase, writeUnits } from './install.js';
 import type { ServiceManager } from './systemd.js';
 import { POSTGRES_UNIT } from './units.js';
 
 const DUMP_MS = 60 * 60_000;
 const KEPT_BACKUPS = 3;
+/** The worker comes first: it hands over what it runs while the API and the edge still work. */
+const UNITS = ['ranvier-worker.service', 'ranvier-api.service', 'ranvier-edge.service'];
 
 export interface UpgradeOptions extends InstallOptions {
   settings: Readonly<Record<string, string>>;
@@ -26,30 +29,37 @@ export interface UpgradeOptions extends InstallOptions {
 export async function upgrade(options: UpgradeOptions): Promise<void> {
   const { root, settings, manager, say, ready } = options;
   const before = await usedVersion(root);
+  if (before === null) throw new Error('nothing is installed here: run "ranvier install"');
   const problem = reasonAgainst(before, VERSION);
   if (problem !== null) throw new Error(problem);
-  say(`copies the package to ${root}/${VERSION}`);
-  const folder = await copyPackage(root);
+  say(`copies the package below ${root}`);
+  const after = await copyPackage(root);
+  const folder = join(root, after);
   say(`backs up the database: ${await backUp(options, `${before}-${Date.now()}`)}`);
   await runLimited(join(folder, 'node'), ['--enable-source-maps', join(folder, 'package/dist/migrations/main.js')], {
     env: { ...settings, PATH: process.env.PATH },
     timeout: DUMP_MS,
   });
-  await useVersion(root, VERSION);
+  await useVersion(root, after);
   await writeUnits(options, options.paths);
   await manager.reload();
-  for (const unit of ['ranvier-worker.service', 'ranvier-api.service', 'ranvier-edge.service']) {
+  for (const unit of UNITS) {
     say(`restarts ${unit}`);
-    await manager.stop(unit);
-    await manager.start(unit);
-    await ready();
+    try {
+      await manager.stop(unit);
+      await manager.start(unit);
+      await ready();
+    } catch (error) {
+      const back = `ln -sfn ${before} ${join(root, 'current')} && systemctl restart ${UNITS.join(' ')}`;
+      throw new Error(`${errorMessage(error)}\n${before} runs on the migrated database too; to go back to it: ${back}`);
+    }
   }
-  say(`${VERSION} runs, in place of ${before}`);
+  await removeOldVersions(root, [after, before]);
+  say(`${after} runs, in place of ${before}`);
 }
 
 /** Returns why a version cannot replace another; null if it can. Pure. */
-export function reasonAgainst(before: string | null, after: string): string | null {
-  if (before === null) return 'nothing is installed here: run "ranvier install"';
+export function reasonAgainst(before: string, after: string): string | null {
   if (semver.lt(after, before)) {
     return `${before} is installed, which is newer than ${after}, and its database cannot go back: restore a backup with the older version (docs/how-to/restore.md)`;
   }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { clientKey } from '../../../shared/core/client-address.js';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
@@ -71,6 +72,8 @@ const CLIENT_KEEP_ALIVE_MS = 65_000;
  */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
+/** How long `close` waits for the first request of a connection. */
+const FIRST_REQUEST_MS = 500;
 
 /** The edge as a reverse proxy in this process. The table is in memory; no request waits for PostgreSQL. */
 export class NodeEdge implements Edge {
@@ -154,6 +157,8 @@ export class NodeEdge implements Edge {
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#held.close();
+    // The requests of connections that were just accepted are on their way.
+    await Promise.race([closed, delay(FIRST_REQUEST_MS, undefined, { ref: false })]);
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeAllConnections();

@@ -1,9 +1,9 @@
-import '../core/node-version.js';
-import { loadDatabaseSettings } from '../core/config.js';
-import { errorMessage } from '../core/error-registry.js';
-import { createLogger } from '../core/log.js';
-import { Lifecycle } from '../core/process-lifecycle.js';
-import { startPostgres } from '../launcher/postgres.js';
+import '../../core/node-version.js';
+import { loadDatabaseSettings } from '../../core/config.js';
+import { errorMessage } from '../../core/error-registry.js';
+import { createLogger } from '../../core/log.js';
+import { Lifecycle } from '../../core/process-lifecycle.js';
+import { startPostgres } from '../../launcher/postgres.js';
 
 /** Runs the embedded PostgreSQL of DATA_DIR as a process of its own, so that the platform's other processes may be restarted. */
 const log = createLogger('postgres', 'info');
