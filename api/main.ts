@@ -52,6 +52,7 @@ async function main(log: Logger, lifecycle: Lifecycle): Promise<void> {
   const server = await startServer(app, config.port, {
     upgrade: (...request) => remote.upgrade(...request),
     host: config.apiAddress ?? undefined,
+    descriptor: config.listenDescriptor,
     behindProxy: config.trustProxy,
   });
   lifecycle.onEnd('server', () => server.close());

@@ -38,6 +38,8 @@ export interface RunningServer {
 
 interface ServerOptions {
   host?: string | undefined;
+  /** A socket that listens already, in place of host and port. */
+  descriptor?: number | null;
   behindProxy?: boolean;
   /** Handles requests to change the protocol. If absent, they are answered like other requests. */
   upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -50,7 +52,7 @@ interface ServerOptions {
 export async function startServer(
   app: Koa<ApiState>,
   port: number,
-  { host, behindProxy = false, upgrade }: ServerOptions = {},
+  { host, descriptor = null, behindProxy = false, upgrade }: ServerOptions = {},
 ): Promise<RunningServer> {
   const answer = app.callback();
   const shouldUpgradeCallback = ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket';
@@ -65,7 +67,7 @@ export async function startServer(
   if (upgrade) server.on('upgrade', upgrade);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve());
+    server.listen(descriptor === null ? { port, host } : { fd: descriptor }, () => resolve());
   });
   return { url: urlOf(server), close: () => close(server) };
 }

@@ -66,6 +66,8 @@ function assemble(values: Values, env: Environment) {
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = values;
   return {
     port: values.PORT,
+    /** The descriptor of a socket that systemd has opened for the API or the edge; null if it opens the port itself. */
+    listenDescriptor: env.LISTEN_FDS === '1' && env.LISTEN_PID === String(process.pid) ? 3 : null,
     /** If null, the API listens on all addresses of the host. */
     apiAddress: values.API_ADDRESS,
     apiHosts: values.API_HOSTS,

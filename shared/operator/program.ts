@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { errorMessage } from '../core/error-registry.js';
 import { VERSION } from '../core/version.js';
 import { doctor } from './doctor.js';
+import { addInstallCommands } from './install/install-commands.js';
 import { PACKAGE_ROOT } from './package-root.js';
 
 /** Runs a command line of `ranvier`. Returns 1 if it failed, 2 if the command line is wrong. */
@@ -28,6 +29,7 @@ export async function runOperator(args: readonly string[]): Promise<number> {
     .action(async ({ json }: { json?: boolean }) => {
       code = await doctor(json === true);
     });
+  addInstallCommands(program);
   program
     .command('admin')
     .description('manage users, workspaces, keys and plans: see "ranvier admin --help"')

@@ -2,7 +2,7 @@ import { readdir, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { totalmem } from 'node:os';
 import { delimiter, dirname } from 'node:path';
-import { type Config, loadConfig, loadDatabaseSettings } from '../core/config.js';
+import { type Config, type Environment, loadConfig, loadDatabaseSettings } from '../core/config.js';
 import { createDatabase, rowsOf } from '../core/database/database-client.js';
 import { errorMessage } from '../core/error-registry.js';
 import { exists, readIfThere } from '../core/exists.js';
@@ -15,12 +15,12 @@ const READY_TIMEOUT_MS = 5_000;
 const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** Observes this host, and the platform on it if one was set up. Throws `ConfigError` if the settings are wrong. */
-export async function readFacts(): Promise<HostFacts> {
-  const { databaseUrl, dataDir } = loadDatabaseSettings();
+export async function readFacts(settings: Environment = process.env): Promise<HostFacts> {
+  const { databaseUrl, dataDir } = loadDatabaseSettings(settings);
   const url = databaseUrl ?? (await embeddedUrl(dataDir));
   const config = loadConfig({
     SECRETS_KEY: Buffer.alloc(32).toString('base64'),
-    ...process.env,
+    ...settings,
     DATABASE_URL: url ?? 'postgres://none',
   });
   const ports = [

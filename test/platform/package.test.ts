@@ -1,12 +1,20 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { exists } from '../../shared/core/exists.js';
+import type { Credentials } from '../../shared/launcher/credentials.js';
 import type { Finding } from '../../shared/operator/check-host.js';
+import { nodeServer } from '../support/apps.js';
+import { ApiClient, visit } from '../support/client.js';
+import { createService, deploy, readService } from '../support/deployments.js';
 import { DIST } from '../support/platform.js';
-import { eventually, freePorts, PlatformProcess } from '../support/processes.js';
+import { eventually, freePorts, PlatformProcess, processesWith } from '../support/processes.js';
+import { createRepository } from '../support/repositories.js';
+import { SystemdHost } from '../support/systemd-host.js';
+import { visitsDuring } from '../support/visitors.js';
 
 const run = promisify(execFile);
 const ROOT = join(DIST, '..');
@@ -18,20 +26,16 @@ async function installPackage(folder: string): Promise<string[]> {
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   const modules = join(folder, 'node_modules');
   await mkdir(join(modules, 'ranvier'), { recursive: true });
-  await run('tar', [
-    'xzf',
-    join(folder, packed?.filename ?? ''),
-    '-C',
-    join(modules, 'ranvier'),
-    '--strip-components=1',
-  ]);
+  const archive = join(folder, packed?.filename ?? '');
+  await run('tar', ['xzf', archive, '-C', join(modules, 'ranvier'), '--strip-components=1']);
   const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean }>;
   };
   for (const [path, { dev = false }] of Object.entries(lock.packages)) {
     if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path)) continue;
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await symlink(join(ROOT, path), join(folder, path));
+    // Packages of other processors are not there.
+    if (await exists(join(ROOT, path))) await run('cp', ['-a', '--reflink=auto', join(ROOT, path), join(folder, path)]);
   }
   return packed?.files.map(({ path }) => path) ?? [];
 }
@@ -88,5 +92,78 @@ describe('The package of a release', function () {
       await platform.stop();
     }
     expect(await fetch(`http://127.0.0.1:${api}/`).catch(() => 'no answer')).to.equal('no answer');
+  });
+
+  describe('on a host with systemd', () => {
+    const SETTINGS = '/etc/ranvier/ranvier.env';
+    const UNITS = ['postgres', 'api', 'edge', 'worker'].map((name) => `ranvier-${name}.service`);
+    let host: SystemdHost;
+    let ports: number[];
+    let client: ApiClient;
+    const ranvier = (...args: string[]) =>
+      host.run(process.execPath, join(folder, 'node_modules/ranvier/dist/shared/operator/main.js'), ...args);
+
+    before(async function () {
+      if (!(await SystemdHost.isPossible())) return this.skip();
+      // Other users read what is installed.
+      await chmod(folder, 0o755);
+      ports = await freePorts(2);
+      host = await SystemdHost.boot();
+    });
+    after(() => host?.stop());
+
+    it('is installed as services that run, with an owner', async () => {
+      // What the operator has set is kept.
+      await host.run('sh', '-c', `mkdir /etc/ranvier && echo ALLOW_LOCAL_REPOSITORIES=true > ${SETTINGS}`);
+      const places = ['--port', String(ports[0]), '--edge-port', String(ports[1])];
+      const { stdout } = await ranvier('install', ...places, '--force');
+      expect(stdout).to.match(/sign in, once, within 15 minutes: http/);
+      const { stdout: states } = await host.run('systemctl', 'is-active', ...UNITS);
+      expect(states.trim().split('\n')).to.deep.equal(UNITS.map(() => 'active'));
+      const credentials = await host.run('cat', '/var/lib/ranvier/credentials.json');
+      const { baseUrl, workspaceId, apiKey } = JSON.parse(credentials.stdout) as Credentials;
+      client = new ApiClient(baseUrl, workspaceId, apiKey);
+      // A repeated installation changes nothing.
+      const { stdout: settings } = await host.run('cat', SETTINGS);
+      await ranvier('install', '--force');
+      expect((await host.run('cat', SETTINGS)).stdout).to.equal(settings);
+    });
+
+    it('has units that systemd finds nothing wrong with', async () => {
+      const verified = await host.run('systemd-analyze', 'verify', 'ranvier.target', ...UNITS);
+      expect(verified.stderr.split('\n').filter((line) => line.includes('ranvier'))).to.deep.equal([]);
+      // The worker isolates others, so it keeps its rights. systemd calls an exposure below 4 "OK".
+      for (const unit of UNITS.filter((name) => !name.includes('worker'))) {
+        await host.run('systemd-analyze', 'security', '--threshold=40', unit);
+      }
+    });
+
+    it('is upgraded without one failed request, and refuses nothing that it served', async () => {
+      const repository = await createRepository(nodeServer('stays'));
+      try {
+        const service = await createService(client, { name: 'shop', configuration: { repository: repository.url } });
+        await deploy(client, service.id);
+        const { url } = await readService(client, service.id);
+        const get = () => visit(url, ports[1] ?? 0);
+        const { answers, count } = await visitsDuring(() => ranvier('upgrade'), get);
+        expect(answers).to.deep.equal(['200 stays']);
+        expect(count).to.be.greaterThan(50);
+        expect((await host.run('readlink', '/opt/ranvier/current')).stdout).to.match(/^0\.\S+\+2\n$/);
+        await deploy(client, service.id);
+        expect(await get()).to.include({ status: 200, body: 'stays' });
+      } finally {
+        await repository.remove();
+      }
+    });
+
+    it('is uninstalled with all that it hosts, and keeps the data', async () => {
+      await ranvier('uninstall');
+      const { stdout } = await host.run('systemctl', 'list-units', '--all', '--no-legend', 'ranvier*');
+      expect(stdout).to.equal('');
+      await eventually('no process is left', async () => (await processesWith('/opt/ranvier')) === '');
+      await host.run('test', '-e', '/var/lib/ranvier/postgres/data/PG_VERSION');
+      await ranvier('uninstall', '--purge');
+      await host.run('test', '!', '-e', '/var/lib/ranvier');
+    });
   });
 });

@@ -1,23 +1,12 @@
 import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  access,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  rmdir,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import Docker from 'dockerode';
 import { makeCertificates } from './certificates.js';
+import { removeCgroups } from './cgroups.js';
 import { eventually } from './processes.js';
 
 const run = promisify(execFile);
@@ -280,11 +269,8 @@ export class DockerNode {
   }
 
   /** Removes the control groups that the engine's containers leave behind. */
-  async removeCgroups(): Promise<void> {
-    const root = '/sys/fs/cgroup';
-    for (const place of [root, ...(await readdir(root)).map((name) => join(root, name))]) {
-      await removeTree(join(place, this.#cgroup));
-    }
+  removeCgroups(): Promise<void> {
+    return removeCgroups(this.#cgroup);
   }
 }
 
@@ -319,22 +305,6 @@ async function ended(child: ChildProcess): Promise<void> {
   const exit = once(child, 'exit');
   child.kill('SIGKILL');
   await exit;
-}
-
-async function removeTree(folder: string): Promise<void> {
-  // On a read-only file system, rmdir fails with EROFS also where there is no folder.
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => null);
-  if (entries === null) return;
-  for (const entry of entries) {
-    if (entry.isDirectory()) await removeTree(join(folder, entry.name));
-  }
-  // Processes that were just killed may still be counted.
-  await eventually(`${folder} is removed`, () =>
-    rmdir(folder).then(
-      () => true,
-      (error: NodeJS.ErrnoException) => error.code === 'ENOENT',
-    ),
-  );
 }
 
 /** Makes a tar file with this Node.js, its libraries and busybox, once for a test file. */

@@ -23,7 +23,8 @@ export async function createEdge(config: Config, { log, refresh, traffic }: Edge
     edgeLimits: limits,
   } = config;
   const imagesDir = join(config.dataDir, 'images');
-  if (config.edge === 'node') return new NodeEdge({ port, imagesDir, limits, log, refresh, traffic });
+  const descriptor = config.listenDescriptor;
+  if (config.edge === 'node') return new NodeEdge({ port, descriptor, imagesDir, limits, log, refresh, traffic });
   const { CaddyEdge } = await import('./caddy/caddy-edge.js');
   return new CaddyEdge({ port, domain, adminUrl, socketDir, tls, imagesDir, limits, log, refresh, traffic });
 }

@@ -137,4 +137,17 @@ describe('edge guards', () => {
     expect(await answer).to.include({ status: 200, text: 'finished', cut: false });
     await closed;
   });
+
+  it('answers a request whose connection was accepted just before it closes', async () => {
+    const edge = await bench.edge();
+    await edge.apply(proxied([await bench.replica((_req, res) => res.end('answered'))]));
+    const early = connect(edge.port, '127.0.0.1');
+    await once(early, 'connect');
+    await eventually('it is accepted', () => edge.figures.connections === 1);
+    const closed = edge.close();
+    early.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`);
+    const [bytes] = await once(early, 'data');
+    expect(String(bytes)).to.match(/^HTTP\/1\.1 200 /);
+    await closed;
+  });
 });

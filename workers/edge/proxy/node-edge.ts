@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { clientKey } from '../../../shared/core/client-address.js';
 import { errorMessage } from '../../../shared/core/error-registry.js';
 import type { Logger } from '../../../shared/core/log.js';
@@ -25,6 +26,8 @@ import { Gauge } from './work-gauge.js';
 export interface NodeEdgeOptions {
   /** 0 picks a free port; `port` returns it. */
   port: number;
+  /** A socket that listens already, in place of the port. Connections wait in it while the edge is restarted. */
+  descriptor?: number | null;
   /** True if only a trusted proxy can connect. Then its X-Forwarded headers name the client. */
   behindProxy?: boolean;
   /** The folder of the images: `<imagesDir>/<digest>`. */
@@ -69,6 +72,8 @@ const CLIENT_KEEP_ALIVE_MS = 65_000;
  */
 const TCP_KEEP_ALIVE_MS = 60_000;
 const NOT_ACCEPTED_LOG_MS = 10_000;
+/** How long `close` waits for the first request of a connection. */
+const FIRST_REQUEST_MS = 500;
 
 /** The edge as a reverse proxy in this process. The table is in memory; no request waits for PostgreSQL. */
 export class NodeEdge implements Edge {
@@ -128,8 +133,10 @@ export class NodeEdge implements Edge {
     return { ...this.#counters, connections, requests: this.#exchanges.value, upgraded: this.#upgraded.size };
   }
 
-  /** Listens on a port of all addresses, IPv4 and IPv6, or on a Unix socket at a path. */
-  listen(at: number | string = this.#options.port): Promise<void> {
+  /** Listens on the descriptor or the port of the options (all addresses, IPv4 and IPv6), or on a Unix socket at a path. */
+  listen(path?: string): Promise<void> {
+    const { port, descriptor = null } = this.#options;
+    const place = path !== undefined ? { path } : descriptor === null ? { port } : { fd: descriptor };
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
       const listening = () => {
@@ -137,7 +144,7 @@ export class NodeEdge implements Edge {
         this.#server.on('error', (error) => this.#notAccepted(error));
         resolve();
       };
-      this.#server.listen(typeof at === 'string' ? { path: at } : { port: at }, listening);
+      this.#server.listen(place, listening);
     });
   }
 
@@ -150,6 +157,8 @@ export class NodeEdge implements Edge {
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#held.close();
+    // The requests of connections that were just accepted are on their way.
+    await Promise.race([closed, delay(FIRST_REQUEST_MS, undefined, { ref: false })]);
     await this.#exchanges.empty(this.#timeouts.closeMs);
     for (const socket of this.#upgraded) socket.destroy();
     this.#server.closeAllConnections();
