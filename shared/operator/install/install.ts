@@ -38,7 +38,7 @@ export interface InstallOptions extends Installation {
 }
 
 /**
- * Installs this version: files, user, folders, settings and units, then the database and the first owner.
+ * Installs this version: files, user, settings, units, database and the first owner.
  * Repeating it mends what is missing and keeps settings and data. Throws if a step fails.
  */
 export async function install(options: InstallOptions): Promise<void> {
