@@ -8,11 +8,12 @@ import { exists } from '../../shared/core/exists.js';
 import type { Credentials } from '../../shared/launcher/credentials.js';
 import type { Finding } from '../../shared/operator/check-host.js';
 import { nodeServer } from '../support/apps.js';
-import { ApiClient, visit } from '../support/client.js';
+import { ApiClient } from '../support/client.js';
 import { createService, deploy, readService } from '../support/deployments.js';
+import { rawRequest } from '../support/http.js';
 import { DIST } from '../support/platform.js';
 import { eventually, freePorts, PlatformProcess, processesWith } from '../support/processes.js';
-import { createRepository } from '../support/repositories.js';
+import { createRepository, type TestRepository } from '../support/repositories.js';
 import { SystemdHost } from '../support/systemd-host.js';
 import { visitsDuring } from '../support/visitors.js';
 
@@ -98,7 +99,7 @@ describe('The package of a release', function () {
     const SETTINGS = '/etc/ranvier/ranvier.env';
     const UNITS = ['postgres', 'api', 'edge', 'worker'].map((name) => `ranvier-${name}.service`);
     let host: SystemdHost;
-    let ports: number[];
+    let repository: TestRepository;
     let client: ApiClient;
     const ranvier = (...args: string[]) =>
       host.run(process.execPath, join(folder, 'node_modules/ranvier/dist/shared/operator/main.js'), ...args);
@@ -107,22 +108,24 @@ describe('The package of a release', function () {
       if (!(await SystemdHost.isPossible())) return this.skip();
       // Other users read what is installed.
       await chmod(folder, 0o755);
-      ports = await freePorts(2);
-      host = await SystemdHost.boot();
+      repository = await createRepository(nodeServer('stays'));
+      host = await SystemdHost.boot([folder, repository.folder]);
     });
-    after(() => host?.stop());
+    after(async () => {
+      await host?.stop();
+      await repository?.remove();
+    });
 
     it('is installed as services that run, with an owner', async () => {
       // What the operator has set is kept.
       await host.run('sh', '-c', `mkdir /etc/ranvier && echo ALLOW_LOCAL_REPOSITORIES=true > ${SETTINGS}`);
-      const places = ['--port', String(ports[0]), '--edge-port', String(ports[1])];
-      const { stdout } = await ranvier('install', ...places, '--force');
+      const { stdout } = await ranvier('install', '--force');
       expect(stdout).to.match(/sign in, once, within 15 minutes: http/);
       const { stdout: states } = await host.run('systemctl', 'is-active', ...UNITS);
       expect(states.trim().split('\n')).to.deep.equal(UNITS.map(() => 'active'));
       const credentials = await host.run('cat', '/var/lib/ranvier/credentials.json');
       const { baseUrl, workspaceId, apiKey } = JSON.parse(credentials.stdout) as Credentials;
-      client = new ApiClient(baseUrl, workspaceId, apiKey);
+      client = new ApiClient(baseUrl.replace('localhost', host.address), workspaceId, apiKey);
       // A repeated installation changes nothing.
       const { stdout: settings } = await host.run('cat', SETTINGS);
       await ranvier('install', '--force');
@@ -138,22 +141,16 @@ describe('The package of a release', function () {
       }
     });
 
-    it('is upgraded without one failed request, and refuses nothing that it served', async () => {
-      const repository = await createRepository(nodeServer('stays'));
-      try {
-        const service = await createService(client, { name: 'shop', configuration: { repository: repository.url } });
-        await deploy(client, service.id);
-        const { url } = await readService(client, service.id);
-        const get = () => visit(url, ports[1] ?? 0);
-        const { answers, count } = await visitsDuring(() => ranvier('upgrade'), get);
-        expect(answers).to.deep.equal(['200 stays']);
-        expect(count).to.be.greaterThan(50);
-        expect((await host.run('readlink', '/opt/ranvier/current')).stdout).to.match(/^0\.\S+\+2\n$/);
-        await deploy(client, service.id);
-        expect(await get()).to.include({ status: 200, body: 'stays' });
-      } finally {
-        await repository.remove();
-      }
+    it('is upgraded without one failed request', async () => {
+      const service = await createService(client, { name: 'shop', configuration: { repository: repository.url } });
+      await deploy(client, service.id);
+      const { url } = await readService(client, service.id);
+      const get = () => rawRequest(`http://${host.address}/`, { headers: { host: new URL(url).host } });
+      const { answers } = await visitsDuring(() => ranvier('upgrade'), get);
+      expect(answers).to.deep.equal(['200 stays']);
+      expect((await host.run('readlink', '/opt/ranvier/current')).stdout).to.match(/^0\.\S+\+2\n$/);
+      await deploy(client, service.id);
+      expect(await get()).to.include({ status: 200, body: 'stays' });
     });
 
     it('is uninstalled with all that it hosts, and keeps the data', async () => {

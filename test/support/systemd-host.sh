@@ -1,8 +1,9 @@
 #!/bin/sh
-# Starts systemd as process 1 of a host of its own: the files of this machine under a layer in memory, with /tmp shared.
-# Called as `systemd-host.sh <folder> <name>`. The control groups are below those with that name.
+# Starts systemd as process 1 of a host of its own: the files of this machine under a layer in memory.
+# Called as `systemd-host.sh <folder> <name> <shared folder>...`: both machines write to a shared folder below /tmp.
+# The control groups are below those with that name.
 set -e
-if [ "$3" = '' ]; then
+if [ "$INSIDE" = '' ]; then
   for procs in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do
     group=${procs%/*}/$2
     [ -e "$procs" ] && mkdir -p "$group" || continue
@@ -11,7 +12,7 @@ if [ "$3" = '' ]; then
     done
     echo $$ >"$group/cgroup.procs"
   done
-  exec unshare --mount --propagation private --pid --fork --kill-child --uts --ipc --cgroup /bin/sh "$0" "$1" "$2" inside
+  exec unshare --mount --propagation private --pid --fork --kill-child --uts --ipc --net --cgroup env INSIDE=yes /bin/sh "$0" "$@"
 fi
 mount -t tmpfs tmpfs "$1"
 mkdir "$1/upper" "$1/work" "$1/root"
@@ -21,7 +22,13 @@ mount -t proc proc proc
 # If /sys is read-only, systemd leaves the devices of the machine alone.
 mount -t sysfs -o ro sysfs sys
 mount --rbind /dev dev
-mount --rbind /tmp tmp
+mount -t tmpfs -o mode=1777 tmpfs tmp
+top=$1
+shift 2
+for shared; do
+  mkdir -p "$top/root$shared"
+  mount --rbind "$shared" "$top/root$shared"
+done
 mount -t tmpfs tmpfs run
 if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
   mount -t cgroup2 cgroup2 sys/fs/cgroup
@@ -38,5 +45,4 @@ fi
 # Nothing of the machine's own is started or cleaned.
 rm -rf etc/systemd/system/*.wants
 ln -sf /dev/null etc/systemd/system/systemd-tmpfiles-setup.service
-echo up
 exec chroot . /usr/bin/env -i container=other "PATH=$PATH" /lib/systemd/systemd --system --unit=multi-user.target

@@ -12,16 +12,19 @@ const run = promisify(execFile);
 const SYSTEMD = '/lib/systemd/systemd';
 const BOOT = fileURLToPath(new URL('../../../test/support/systemd-host.sh', import.meta.url));
 
-/** A host in namespaces on which a real systemd runs. Its /tmp and its network are those of this machine. */
+/** A host in namespaces on which a real systemd runs. One link connects it to this machine. */
 export class SystemdHost {
   readonly #folder: string;
   readonly #process: ChildProcess;
   #pid = '';
+  /** Its address for this machine. */
+  address = '';
 
-  private constructor(folder: string) {
+  private constructor(folder: string, shared: readonly string[]) {
     this.#folder = folder;
-    const stdio = ['ignore', 'pipe', 'inherit'] as const;
-    this.#process = spawn('/bin/sh', [BOOT, folder, basename(folder)], { stdio: [...stdio] });
+    this.#process = spawn('/bin/sh', [BOOT, folder, basename(folder), ...shared], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   }
 
   /** Whether this machine can have one: that needs root and the package systemd. */
@@ -32,25 +35,40 @@ export class SystemdHost {
     );
   }
 
-  static async boot(): Promise<SystemdHost> {
-    const host = new SystemdHost(await mkdtemp(join(tmpdir(), 'ranvier-systemd-')));
+  /** `shared` are folders directly below /tmp that it has in common with this machine. */
+  static async boot(shared: readonly string[]): Promise<SystemdHost> {
+    const host = new SystemdHost(await mkdtemp(join(tmpdir(), 'ranvier-systemd-')), shared);
     await eventually('systemd runs', async () => {
       const { stdout } = await run('pgrep', ['-P', String(host.#process.pid), '-x', 'systemd']);
       host.#pid = stdout.trim();
       const { stdout: state } = await host.run('systemctl', 'is-system-running').catch((error) => error);
       return ['running', 'degraded'].includes(state.trim());
     });
+    await host.#connect();
     return host;
+  }
+
+  /** Links the host to this machine, by addresses of the range for tests of networks (RFC 2544). */
+  async #connect(): Promise<void> {
+    const number = Number(this.#pid);
+    const [ours, theirs] = [1, 2].map((last) => `198.18.${(number >> 6) & 255}.${(number & 63) * 4 + last}`);
+    const link = `rvs${number}`;
+    await run('ip', ['link', 'add', link, 'type', 'veth', 'peer', 'name', 'up0', 'netns', this.#pid]);
+    await run('ip', ['address', 'add', `${ours}/30`, 'dev', link]);
+    await run('ip', ['link', 'set', link, 'up']);
+    await this.run('ip', 'address', 'add', `${theirs}/30`, 'dev', 'up0');
+    await this.run('ip', 'link', 'set', 'up0', 'up');
+    this.address = theirs ?? '';
   }
 
   /** Runs a command on the host. Rejects with its output if it fails. */
   run(...command: string[]): Promise<{ stdout: string; stderr: string }> {
-    const inside = ['--mount', '--pid', '--uts', '--ipc', '--cgroup', '--root', '--wd'];
+    const inside = ['--mount', '--pid', '--uts', '--ipc', '--net', '--cgroup', '--root', '--wd'];
     const env = { PATH: process.env.PATH ?? '', HOME: '/root', LANG: 'C.UTF-8' };
     return run('nsenter', ['--target', this.#pid, ...inside, ...command], { env, maxBuffer: 10_000_000 });
   }
 
-  /** Ends all its processes and removes what it wrote, except to /tmp. */
+  /** Ends all its processes and removes what it wrote outside of shared folders. */
   async stop(): Promise<void> {
     const exit = once(this.#process, 'exit');
     this.#process.kill('SIGKILL');
