@@ -31,8 +31,8 @@ export function webhookUrlProblem(address: string, allowLocal: boolean): string 
 }
 
 /**
- * Returns the address without its secrets, for display: without the query, and for a chat without the path. Whoever has
- * the path of a chat's address can write into the chat.
+ * Returns the address without its secrets, for display. The query is left out, and for a chat the path, which is all that
+ * somebody needs to write into the chat.
  */
 export function shownUrl(address: string, format: WebhookFormat): string {
   const url = new URL(address);
@@ -60,7 +60,7 @@ export function pauseAfterAnswer(tries: number, retryAfterMs: number): number | 
   return pause === null ? null : Math.max(pause, Math.min(retryAfterMs, PAUSE.longest));
 }
 
-/** Returns the milliseconds that a `Retry-After` header asks for: seconds or a date. 0 without a usable header. */
+/** Returns how long a `Retry-After` header asks to wait, in milliseconds. Returns 0 without a usable header. */
 export function retryAfterMs(header: string | undefined, now: Date): number {
   if (header === undefined) return 0;
   const seconds = Number(header);
