@@ -67,7 +67,7 @@ function teams({ title, text, tone, link }: Notice): object {
   return { type: 'message', attachments: [{ contentType, contentUrl: null, content: card }] };
 }
 
-/** Returns the escaped text, cut so that it has at most so many characters. No escape and no character is cut in two. */
+/** Returns the escaped text with at most this number of characters. No escape and no character is cut in two. */
 function fitted(text: string, most: number, escaped: (text: string) => string = (same) => same): string {
   const whole = escaped(text);
   if (whole.length <= most) return whole;
