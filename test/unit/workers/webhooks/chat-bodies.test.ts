@@ -54,7 +54,7 @@ describe('The message of a webhook to a chat', () => {
       expect(discord.embeds[0].title).to.include('\\[x\\]\\(').and.include('\\*\\*b').and.include('\\`c');
       const [{ content: card }] = JSON.parse(bodyOf('teams', event)).attachments;
       expect(card.body.map(({ type }: { type: string }) => type)).to.include.members(['RichTextBlock']);
-      expect(JSON.stringify(card)).to.not.include('TextBlock"').and.not.include('entities');
+      expect(JSON.stringify(card)).to.not.include('"TextBlock"').and.not.include('entities');
     }
   });
 
