@@ -10,6 +10,10 @@ export const WEBHOOK_EVENTS = [
 ] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 
+/** How the bodies of deliveries are written. All but `json` are messages for a chat. */
+export const WEBHOOK_FORMATS = ['json', 'slack', 'discord', 'teams'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
 /** How many webhooks one workspace may have, and how many deliveries may wait for one of them. */
 export const MAX_WEBHOOKS = 20;
 export const MAX_WAITING = 1000;
@@ -26,9 +30,13 @@ export function webhookUrlProblem(address: string, allowLocal: boolean): string 
   return null;
 }
 
-/** Returns the address without its query, which may be a secret, for display. */
-export function shownUrl(address: string): string {
+/**
+ * Returns the address without its secrets, for display. The query is left out, and for a chat the path, which is all that
+ * somebody needs to write into the chat.
+ */
+export function shownUrl(address: string, format: WebhookFormat): string {
   const url = new URL(address);
+  if (format !== 'json') return `${url.origin}/***`;
   if (url.search !== '') url.search = '***';
   url.hash = '';
   return url.href;
@@ -44,6 +52,20 @@ export const MAX_TRIES = 20;
  */
 export function pauseAfterTry(tries: number): number | null {
   return tries >= MAX_TRIES ? null : Math.min(PAUSE.first * 2 ** (tries - 1), PAUSE.longest);
+}
+
+/** Returns the pause after an answer that named one, in milliseconds. It is never shorter than without it. */
+export function pauseAfterAnswer(tries: number, retryAfterMs: number): number | null {
+  const pause = pauseAfterTry(tries);
+  return pause === null ? null : Math.max(pause, Math.min(retryAfterMs, PAUSE.longest));
+}
+
+/** Returns how long a `Retry-After` header asks to wait, in milliseconds. Returns 0 without a usable header. */
+export function retryAfterMs(header: string | undefined, now: Date): number {
+  if (header === undefined) return 0;
+  const seconds = Number(header);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(header) - now.getTime();
+  return ms > 0 ? Math.ceil(ms) : 0;
 }
 
 export interface DeliveryContent {

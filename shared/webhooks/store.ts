@@ -13,12 +13,20 @@ import { AppError, invalidRequest } from '../core/error-registry.js';
 import type { CommandDeps } from '../secrets/command-deps.js';
 import { newToken } from '../secrets/random-token.js';
 import { SEALED, sealIn } from '../secrets/sealed-columns.js';
-import { MAX_WAITING, MAX_WEBHOOKS, shownUrl, type WebhookEvent, webhookUrlProblem } from './model.js';
+import {
+  MAX_WAITING,
+  MAX_WEBHOOKS,
+  shownUrl,
+  type WebhookEvent,
+  type WebhookFormat,
+  webhookUrlProblem,
+} from './model.js';
 
 export interface WebhookRow {
   id: string;
   workspace_id: string;
   url: string;
+  format: WebhookFormat;
   sealed_url: Buffer;
   sealed_secret: Buffer;
   events: WebhookEvent[];
@@ -31,7 +39,7 @@ export interface WebhookRow {
 export async function createWebhook(
   trx: Transaction,
   { keyring, config }: CommandDeps,
-  input: { workspaceId: string; url: string; events: readonly WebhookEvent[] },
+  input: { workspaceId: string; url: string; format: WebhookFormat; events: readonly WebhookEvent[] },
 ): Promise<{ webhook: WebhookRow; secret: string }> {
   const problem = webhookUrlProblem(input.url, config.allowLocalRepositories);
   if (problem !== null) throw invalidRequest('/url', problem);
@@ -45,7 +53,8 @@ export async function createWebhook(
     .insert({
       id,
       workspace_id: input.workspaceId,
-      url: shownUrl(input.url),
+      url: shownUrl(input.url, input.format),
+      format: input.format,
       sealed_url: sealIn(keyring, SEALED.webhookUrl, id, input.url),
       sealed_secret: sealIn(keyring, SEALED.webhookSecret, id, secret),
       events: [...new Set(input.events)],
@@ -141,6 +150,7 @@ export interface DueDelivery {
   happened_at: Date;
   /** The number of this try. */
   tries: number;
+  format: WebhookFormat;
   sealed_url: Buffer;
   sealed_secret: Buffer;
 }
@@ -163,22 +173,32 @@ export async function takeDeliveries(
        update webhook_deliveries d set tries = d.tries + 1, due_at = now() + interval '2 minutes'
          from due where d.id = due.id returning d.*
      )
-     select t.id, t.webhook_id, w.workspace_id, t.event, t.data, t.happened_at, t.tries, w.sealed_url, w.sealed_secret
+     select t.id, t.webhook_id, w.workspace_id, t.event, t.data, t.happened_at, t.tries, w.format, w.sealed_url, w.sealed_secret
        from taken t join webhooks w on w.id = t.webhook_id`,
     { most, mostOfWorkspace },
   );
 }
 
-/** Records a try. `againMs` is the wait until the next one, in milliseconds; null for never. */
+/**
+ * Records a try. `againMs` is the wait until the next one, in milliseconds; null for never. The receiver's other
+ * deliveries wait at least `holdMs`.
+ */
 export async function recordTry(
   db: Db,
   { id, webhook_id }: Pick<DueDelivery, 'id' | 'webhook_id'>,
-  { outcome, againMs }: { outcome: string; againMs: number | null },
+  { outcome, againMs, holdMs = 0 }: { outcome: string; againMs: number | null; holdMs?: number },
 ): Promise<void> {
   await db.raw(
     `update webhook_deliveries set due_at = now() + cast(:againMs as float8) * interval '1 millisecond' where id = :id`,
     { id, againMs },
   );
+  if (holdMs > 0) {
+    await db.raw(
+      `update webhook_deliveries set due_at = now() + cast(:holdMs as float8) * interval '1 millisecond'
+        where webhook_id = :webhook_id and due_at < now() + cast(:holdMs as float8) * interval '1 millisecond'`,
+      { webhook_id, holdMs },
+    );
+  }
   await db('webhooks').where({ id: webhook_id }).update({ delivered_at: db.fn.now(), outcome });
 }
 

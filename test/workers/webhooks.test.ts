@@ -7,7 +7,7 @@ import { loadConfig } from '../../shared/core/config.js';
 import { createLogger } from '../../shared/core/log.js';
 import { Sensitive } from '../../shared/core/sensitive.js';
 import { Keyring } from '../../shared/secrets/keyring.js';
-import type { WebhookEvent } from '../../shared/webhooks/model.js';
+import type { WebhookEvent, WebhookFormat } from '../../shared/webhooks/model.js';
 import { createWebhook, deleteOldDeliveries } from '../../shared/webhooks/store.js';
 import type { WorkspaceRow } from '../../shared/workspaces/model.js';
 import { postSigned } from '../../workers/webhooks/post-signed.js';
@@ -38,7 +38,7 @@ describe('Webhooks', () => {
       let body = '';
       for await (const chunk of request) body += chunk;
       received.push({ path: request.url ?? '', headers: request.headers, body });
-      response.writeHead(status, { Location: '/elsewhere' }).end();
+      response.writeHead(status, { Location: '/elsewhere', 'Retry-After': '120' }).end();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -64,8 +64,8 @@ describe('Webhooks', () => {
     }
   });
 
-  function webhook(workspace: WorkspaceRow, events: WebhookEvent[], at = url) {
-    const input = { workspaceId: workspace.id, url: at, events };
+  function webhook(workspace: WorkspaceRow, events: WebhookEvent[], at = url, format: WebhookFormat = 'json') {
+    const input = { workspaceId: workspace.id, url: at, format, events };
     return database.db.transaction((trx) => createWebhook(trx, deps, input));
   }
 
@@ -143,13 +143,35 @@ describe('Webhooks', () => {
     for (const { outcome } of outcomes) expect(outcome).to.match(/private address/);
   });
 
+  it('write for a chat, and wait as long as it asks, with all that waits for it', async () => {
+    const workspace = await makeWorkspace(database.db);
+    await webhook(workspace, ['deployment.failed'], `${url}/T0/secret`, 'slack');
+    await ended(workspace, 'failed');
+    status = 429;
+    await sendWebhooks(deps);
+    await ended(workspace, 'failed');
+    await database
+      .db('webhook_deliveries')
+      .whereNotNull('due_at')
+      .update({ due_at: new Date(0) });
+    await sendWebhooks(deps);
+    const chat = received.map(({ path, body }) => [path, JSON.parse(body).blocks.length]);
+    expect(chat[0]).to.deep.equal(['/T0/secret', 3]);
+    for (const { due_at } of await database.db('webhook_deliveries')) {
+      expect(due_at.getTime()).to.be.above(Date.now() + 100_000);
+    }
+    const row = await database.db('webhooks').first();
+    expect(row).to.include({ url: `${url}/***`, outcome: 'answered with 429' });
+    received.length = 0;
+  });
+
   it('connect to the checked address: the name is looked up once', async () => {
     let asked = 0;
     // Only this resolver knows the name, and its second answer would lead elsewhere.
     const resolve = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '192.0.2.1', family: 4 }];
     const { port } = new URL(url);
     const options = { allowLocal: true, headers: {}, body: '{}', timeoutMs: 5_000, resolve };
-    expect(await postSigned(`http://known.test:${port}/`, options)).to.equal(200);
+    expect((await postSigned(`http://known.test:${port}/`, options)).status).to.equal(200);
     expect(asked).to.equal(1);
   });
 

@@ -17,12 +17,18 @@ export interface PostOptions {
   resolve?: (host: string) => Promise<LookupAddress[]>;
 }
 
+/** What is used of an answer. */
+export interface Answer {
+  status: number;
+  retryAfter: string | undefined;
+}
+
 /**
- * Posts a body and resolves to the answer's status. Drops the answer's content and follows no redirect. Unless
+ * Posts a body and resolves to the answer's status, and when it wants to be asked again. Drops the answer's content and follows no redirect. Unless
  * `allowLocal`, every address of the name is checked, and the connection uses a checked one, even if the name resolves
  * to another a moment later. Rejects with `ForbiddenAddress`, or with the connection's fault.
  */
-export async function postSigned(address: string, options: PostOptions): Promise<number> {
+export async function postSigned(address: string, options: PostOptions): Promise<Answer> {
   const url = new URL(address);
   const found = await addressesOf(hostOf(url), options);
   const [first] = found;
@@ -42,7 +48,7 @@ export async function postSigned(address: string, options: PostOptions): Promise
     });
     sent.once('error', reject);
     sent.once('response', (response) => {
-      resolve(response.statusCode ?? 0);
+      resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'] });
       response.destroy();
     });
     sent.end(options.body);

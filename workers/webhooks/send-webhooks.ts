@@ -2,7 +2,14 @@ import { serviceUrl } from '../../shared/core/config.js';
 import { errorMessage } from '../../shared/core/error-registry.js';
 import { openFrom, SEALED } from '../../shared/secrets/sealed-columns.js';
 import { isRouted, type ServiceKind } from '../../shared/services/model.js';
-import { deliveryBody, pauseAfterTry, resultOf, signatureOf } from '../../shared/webhooks/model.js';
+import {
+  deliveryBody,
+  pauseAfterAnswer,
+  pauseAfterTry,
+  resultOf,
+  retryAfterMs,
+  signatureOf,
+} from '../../shared/webhooks/model.js';
 import {
   type DueDelivery,
   recordTry,
@@ -16,6 +23,8 @@ import { workspaceConfiguration } from '../../shared/workspaces/model.js';
 import { pricedServices } from '../../shared/workspaces/plan-usage.js';
 import { concurrently } from '../core/concurrently.js';
 import type { JobDeps } from '../worker-deps.js';
+import { chatBody } from './chat-bodies.js';
+import { noticeOf } from './notice.js';
 import { type PostOptions, postSigned } from './post-signed.js';
 
 export type WebhookDeps = Pick<JobDeps, 'db' | 'keyring' | 'config' | 'log'> & Pick<PostOptions, 'resolve'>;
@@ -25,6 +34,8 @@ const BATCH = 40;
 const SHARE = 8;
 const AT_ONCE = 8;
 const TIMEOUT_MS = 10_000;
+/** The longest time for which one answer delays the other deliveries to the same receiver. */
+const HOLD_MS = 60 * 60_000;
 const MAX_OUTCOME_LENGTH = 200;
 
 /** Stores deliveries for new events, and sends those that are due. A delivery is sent at least once. */
@@ -40,7 +51,7 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
     const url = openFrom(keyring, SEALED.webhookUrl, delivery.webhook_id, delivery.sealed_url);
     const secret = openFrom(keyring, SEALED.webhookSecret, delivery.webhook_id, delivery.sealed_secret);
     const body = bodyOf(deps, delivery);
-    const status = await postSigned(url, {
+    const { status, retryAfter } = await postSigned(url, {
       allowLocal: deps.config.allowLocalRepositories,
       timeoutMs: TIMEOUT_MS,
       body,
@@ -53,8 +64,9 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
       },
       ...(deps.resolve ? { resolve: deps.resolve } : {}),
     });
-    const againMs = resultOf(status) === 'again' ? pauseAfterTry(delivery.tries) : null;
-    await recordTry(db, delivery, { outcome: `answered with ${status}`, againMs });
+    const waitMs = status === 429 || status === 503 ? retryAfterMs(retryAfter, new Date()) : 0;
+    const againMs = resultOf(status) === 'again' ? pauseAfterAnswer(delivery.tries, waitMs) : null;
+    await recordTry(db, delivery, { outcome: `answered with ${status}`, againMs, holdMs: Math.min(waitMs, HOLD_MS) });
   } catch (error) {
     const outcome = `not delivered: ${errorMessage(error)}`.slice(0, MAX_OUTCOME_LENGTH);
     log.debug({ webhookId: delivery.webhook_id, tries: delivery.tries }, outcome);
@@ -62,14 +74,15 @@ async function send(deps: WebhookDeps, delivery: DueDelivery): Promise<void> {
   }
 }
 
-/** Returns the body of a delivery. For a live deployment it includes the service's address. */
+/** Returns the body of a delivery in the webhook's format. For a live deployment it includes the service's address. */
 function bodyOf(
   { config }: WebhookDeps,
-  { id, event, workspace_id: workspaceId, happened_at: happenedAt, data }: DueDelivery,
+  { id, event, workspace_id: workspaceId, happened_at: happenedAt, format, data }: DueDelivery,
 ): string {
   const { slug, kind, ...shown } = data;
   const url = typeof slug === 'string' && isRouted(kind as ServiceKind) ? { url: serviceUrl(config, slug) } : {};
-  return deliveryBody({ id, event, workspaceId, happenedAt, data: { ...shown, ...url } });
+  const content = { id, event, workspaceId, happenedAt, data: { ...shown, ...url } };
+  return format === 'json' ? deliveryBody(content) : chatBody(format, noticeOf(content, config.publicUrl));
 }
 
 /** Stores an alert for each threshold of its budget that a workspace's costs reach, once a month (UTC). */

@@ -12,6 +12,7 @@ function presentWebhook(row: WebhookRow): WebhookView {
   return {
     id: row.id,
     url: row.url,
+    format: row.format,
     events: row.events,
     createdAt: row.created_at.toISOString(),
     lastDeliveryAt: row.delivered_at?.toISOString() ?? null,
@@ -26,7 +27,8 @@ export const webhookRoutes = [
     path: COLLECTION,
     operation: 'webhook.list',
     summary: 'List webhooks',
-    description: "The workspace's outgoing webhooks, newest first. The query of a URL is shown as ***.",
+    description:
+      "The workspace's outgoing webhooks, newest first. The query of a URL is shown as ***; for a chat its path too.",
     query: PageQuery,
     response: WebhookListResponse,
     handler: async (request) => {
@@ -47,8 +49,9 @@ export const webhookRoutes = [
     // No receipt is stored, because it would contain the secret.
     keyed: false,
     handler: async ({ deps, trx, body, workspace }) => {
-      const { url, events } = body;
-      const { webhook, secret } = await createWebhook(trx, deps, { workspaceId: workspace.row.id, url, events });
+      const { url, events, format = 'json' } = body;
+      const input = { workspaceId: workspace.row.id, url, format, events };
+      const { webhook, secret } = await createWebhook(trx, deps, input);
       return { webhook: { ...presentWebhook(webhook), secret } };
     },
   }),

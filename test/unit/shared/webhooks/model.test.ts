@@ -2,8 +2,10 @@ import { createHmac } from 'node:crypto';
 import { expect } from 'chai';
 import {
   MAX_TRIES,
+  pauseAfterAnswer,
   pauseAfterTry,
   resultOf,
+  retryAfterMs,
   shownUrl,
   signatureOf,
   webhookUrlProblem,
@@ -27,9 +29,14 @@ describe('The address of a webhook', () => {
     }
   });
 
-  it('is shown without its query', () => {
-    expect(shownUrl('https://example.com/x?key=secret#y')).to.equal('https://example.com/x?***');
-    expect(shownUrl('https://example.com/x')).to.equal('https://example.com/x');
+  it('is shown without its query, and for a chat without its path', () => {
+    expect(shownUrl('https://example.com/x?key=secret#y', 'json')).to.equal('https://example.com/x?***');
+    expect(shownUrl('https://example.com/x', 'json')).to.equal('https://example.com/x');
+    for (const format of ['slack', 'discord', 'teams'] as const) {
+      expect(shownUrl('https://chat.example.com:8443/T0/secret?key=secret', format)).to.equal(
+        'https://chat.example.com:8443/***',
+      );
+    }
   });
 });
 
@@ -45,6 +52,16 @@ describe('A delivery', () => {
     expect(pauses.slice(0, 3)).to.deep.equal([30_000, 60_000, 120_000]);
     expect(pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000).to.be.within(20, 30);
     expect(pauseAfterTry(MAX_TRIES)).to.equal(null);
+  });
+
+  it('waits as long as the receiver asks, within bounds', () => {
+    const now = new Date('2026-11-26T12:00:00Z');
+    const asked = ['30', '1.5', 'Thu, 26 Nov 2026 12:01:00 GMT', 'soon', '-1', undefined];
+    expect(asked.map((header) => retryAfterMs(header, now))).to.deep.equal([30_000, 1_500, 60_000, 0, 0, 0]);
+    expect(pauseAfterAnswer(1, 1_500)).to.equal(30_000);
+    expect(pauseAfterAnswer(1, 90_000)).to.equal(90_000);
+    expect(pauseAfterAnswer(1, 1e12)).to.equal(2 * 60 * 60_000);
+    expect(pauseAfterAnswer(MAX_TRIES, 1_000)).to.equal(null);
   });
 
   it('has arrived with a status of success, and is not repeated if the receiver is gone', () => {

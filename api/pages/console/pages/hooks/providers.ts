@@ -36,3 +36,19 @@ export function shownOf({ provider, url, secret }: { provider: Provider; url: st
 
 type WebhookBody = NonNullable<BodyOf<OperationOf<'/workspaces/{workspaceId}/webhooks', 'post'>>>;
 export type WebhookEvent = WebhookBody['events'][number];
+type WebhookFormat = Schemas['Webhook']['format'];
+
+export const FORMATS: readonly { value: WebhookFormat; text: string }[] = [
+  { value: 'json', text: 'Signed JSON, for your own program' },
+  { value: 'slack', text: 'Slack message' },
+  { value: 'discord', text: 'Discord message' },
+  { value: 'teams', text: 'Microsoft Teams message' },
+];
+
+/** Where the user finds the URL, by format. */
+export const FORMAT_HELP: Readonly<Record<WebhookFormat, string>> = {
+  json: 'Sends an HTTP POST request for each event.',
+  slack: 'In Slack: an app with Incoming Webhooks, Add New Webhook to Workspace. The URL is a secret.',
+  discord: 'In Discord: Edit Channel, Integrations, Webhooks, New Webhook. The URL is a secret.',
+  teams: 'In Teams: Workflows, “Send webhook alerts to a channel”. The URL is a secret.',
+};

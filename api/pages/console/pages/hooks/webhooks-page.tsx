@@ -6,14 +6,14 @@ import type { Schemas } from '../../api/types.js';
 import { useGet, useWrite } from '../../api/use-api.js';
 import { Button } from '../../ui/button.js';
 import { ConfirmDialog } from '../../ui/dialog.js';
-import { CheckField, TextField } from '../../ui/field.js';
+import { CheckField, SelectField, TextField } from '../../ui/field.js';
 import { SecretDialog } from '../../ui/secret-dialog.js';
 import { Empty, ErrorNotice, Loaded, Skeleton } from '../../ui/states.js';
 import u from '../../ui/ui.module.css';
 import { WriteForm } from '../../ui/write-form.js';
 import { EndpointRow } from './endpoint-row.js';
 import e from './endpoints.module.css';
-import type { WebhookEvent } from './providers.js';
+import { FORMAT_HELP, FORMATS, type WebhookEvent } from './providers.js';
 
 const PATH = '/workspaces/{workspaceId}/webhooks';
 
@@ -103,11 +103,14 @@ function AddWebhook({
   onMade: (secret: string) => void;
 }) {
   const [url, setUrl] = useState('');
+  const [format, setFormat] = useState<Schemas['Webhook']['format']>('json');
   const [events, setEvents] = useState<readonly WebhookEvent[]>(['deployment.failed', 'run.failed', 'backup.failed']);
-  const add = useWrite(() => post(PATH, { path: { workspaceId }, body: { url: url.trim(), events: [...events] } }), {
+  const body = { url: url.trim(), format, events: [...events] };
+  const add = useWrite(() => post(PATH, { path: { workspaceId }, body }), {
     onDone: ({ webhook }) => {
       setUrl('');
-      onMade(webhook.secret);
+      // A chat checks no signature.
+      if (webhook.format === 'json') onMade(webhook.secret);
       // Removes the answer from memory, because it contains the secret.
       add.reset();
     },
@@ -115,6 +118,14 @@ function AddWebhook({
   const ready = url.trim() !== '' && events.length > 0;
   return (
     <WriteForm className={`${e.add} ${e.wide}`} write={add} ready={ready}>
+      <SelectField
+        label="Format"
+        hint={FORMAT_HELP[format]}
+        options={FORMATS}
+        disabled={refusal !== null}
+        value={format}
+        onChange={(event) => setFormat(FORMATS.find(({ value }) => value === event.target.value)?.value ?? 'json')}
+      />
       <TextField
         label="URL"
         type="url"

@@ -1,0 +1,90 @@
+import type { WebhookFormat } from '../../shared/webhooks/model.js';
+import type { Notice } from './notice.js';
+
+/** Bodies of messages for chats. Limits are those of the chats; a body beyond them would be refused as a whole. */
+
+const OPEN = 'Open in Ranvier';
+
+/** Returns the body of a message in a chat's format. */
+export function chatBody(format: Exclude<WebhookFormat, 'json'>, notice: Notice): string {
+  return JSON.stringify(BODIES[format](notice));
+}
+
+const BODIES = { slack, discord, teams };
+
+/**
+ * For incoming webhooks of Slack, and of what takes their form. Slack takes 3,000 characters in a section. Its three
+ * control characters are escaped everywhere; `plain_text` has no markup besides.
+ */
+function slack({ title, text, tone, link }: Notice): object {
+  const icon = { good: '\u2705', bad: '\u274c', warning: '\u26a0\ufe0f' }[tone];
+  const shown = `${icon} ${fitted(title, 300, escapeSlack)}`;
+  const section = (content: object) => ({ type: 'section', text: content });
+  return {
+    // What notifications and screen readers get.
+    text: shown,
+    blocks: [
+      section({ type: 'plain_text', text: shown, emoji: false }),
+      ...(text === '' ? [] : [section({ type: 'plain_text', text: fitted(text, 2900, escapeSlack), emoji: false })]),
+      section({ type: 'mrkdwn', text: `<${escapeSlack(link)}|${OPEN}>`, verbatim: true }),
+    ],
+    unfurl_links: false,
+    unfurl_media: false,
+  };
+}
+
+/** An embed of Discord takes 256 characters in its title and 4,096 in its description, which have markup. */
+function discord({ title, text, tone, link, at }: Notice): object {
+  const color = { good: 0x2e7d32, bad: 0xc62828, warning: 0xf9a825 }[tone];
+  const description = fitted(text, 4096, escapeDiscord);
+  return {
+    embeds: [{ title: fitted(title, 256, escapeDiscord), url: link, description, color, timestamp: at.toISOString() }],
+    allowed_mentions: { parse: [] },
+  };
+}
+
+/** For Workflows of Teams: an Adaptive Card. A text run has no markup, where a text block has. */
+function teams({ title, text, tone, link }: Notice): object {
+  const run = (content: string, look: object = {}) => ({
+    type: 'RichTextBlock',
+    inlines: [{ type: 'TextRun', text: content, ...look }],
+  });
+  const color = { good: 'Good', bad: 'Attention', warning: 'Warning' }[tone];
+  // A message may have 28 KB.
+  const lines = fitted(text, 4000).split('\n').slice(0, 40);
+  const card = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body: [
+      run(fitted(title, 300), { size: 'Medium', weight: 'Bolder', color }),
+      ...lines.filter((line) => line.trim() !== '').map((line) => run(line)),
+    ],
+    actions: [{ type: 'Action.OpenUrl', title: OPEN, url: link }],
+    msteams: { width: 'Full' },
+  };
+  const contentType = 'application/vnd.microsoft.card.adaptive';
+  return { type: 'message', attachments: [{ contentType, contentUrl: null, content: card }] };
+}
+
+/** Returns the escaped text with at most this number of characters. No escape and no character is cut in two. */
+function fitted(text: string, most: number, escaped: (text: string) => string = (same) => same): string {
+  const whole = escaped(text);
+  if (whole.length <= most) return whole;
+  let cut = '';
+  for (const character of text) {
+    const piece = escaped(character);
+    if (cut.length + piece.length >= most) break;
+    cut += piece;
+  }
+  return `${cut}\u2026`;
+}
+
+function escapeSlack(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+}
+
+/** A backslash before punctuation takes every meaning from it. */
+function escapeDiscord(text: string): string {
+  return text.replace(/[!-/:-@[-`{-~]/g, '\\$&');
+}
